@@ -1,0 +1,158 @@
+/* rfprof.h: librfprof, a sampling profiler for live RayforceDB processes, seen from outside.
+ *
+ * A session is opened on a pid, ticked at the instants that it asks for, and closed. Each tick stops
+ * the target's running threads for some tens of microseconds, copies what is needed and lets them go;
+ * decoding happens afterwards in the caller's thread. The profile grows with every tick and can be
+ * written in any format at any moment.
+ *
+ * Lifetimes   Everything that a session returns lives until rf_session_close, unless said otherwise.
+ * Threads     A session belongs to the thread that opened it (ptrace(2) binds tracees to a thread).
+ *             The library keeps no global state: two sessions can run side by side in one process.
+ * Signals     SIGCHLD is blocked in the opening thread from open to close: it announces ptrace stops.
+ * Units       Times are nanoseconds of CLOCK_MONOTONIC, weights nanoseconds of CPU time.
+ * Errors      A function that can fail returns a status and fills the struct rf_error it is given;
+ *             it prints nothing and never exits. */
+#ifndef RFPROF_H
+#define RFPROF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* Values are the program's exit codes (see rfprof(1)). */
+enum rf_status {
+    RF_OK = 0,
+    RF_FAILURE = 1,    /* cannot write, out of memory, internal */
+    RF_USAGE = 2,      /* options, own pid */
+    RF_PERMISSION = 3, /* uid, capability, Yama, dumpable, another tracer */
+    RF_TARGET = 4,     /* no such process, zombie, not a rayforce, layout not established */
+    RF_NO_SAMPLES = 5,
+};
+
+struct rf_error {
+    enum rf_status status;
+    int errnum;      /* errno of the failed call, 0 when none was involved */
+    char what[512];  /* one line, no newline: "cannot attach to 4242: Operation not permitted" */
+    char next[1024]; /* zero or more lines: the cause and what to do, each "  text\n" when printed */
+};
+
+/* Fills *err (which may be NULL) and returns its status. The first form leaves `next` empty. */
+enum rf_status rf_fail(struct rf_error *err, enum rf_status status, int errnum, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Appends one line to err->next. */
+void rf_hint(struct rf_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Bytes with a length, not terminated by a zero: names that come out of a target may hold any byte. */
+struct rf_text {
+    const char *s;
+    size_t n;
+};
+
+/* --- sessions ------------------------------------------------------------------------------------ */
+
+struct rf_session;
+
+struct rf_session_options {
+    pid_t pid;               /* a thread id is taken as its process */
+    double rate_hz;          /* ticks per second, 1 to 10000 */
+    double max_stop_percent; /* lower the rate when a thread was held longer than this share of a second */
+};
+
+enum rf_target_state {
+    RF_RUNNING,
+    RF_EXITED, /* it ended by itself or was killed */
+    RF_EXECED, /* it executed another program */
+};
+
+/* Opens the process, finds and checks its layout, and prepares everything that a tick needs. */
+enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_options *options,
+                               struct rf_error *err);
+void rf_session_close(struct rf_session *s);
+
+/* The instant at which the next tick is due: a random one in each period. */
+uint64_t rf_session_next_ns(const struct rf_session *s);
+/* A descriptor that becomes readable when the target ends (pidfd_open(2)); owned by the session. */
+int rf_session_pidfd(const struct rf_session *s);
+/* Takes one tick now. Returns RF_OK also when nothing was running or the target has ended (see
+ * rf_session_state); RF_TARGET when the first samples contradict the layout. */
+enum rf_status rf_session_tick(struct rf_session *s, struct rf_error *err);
+enum rf_target_state rf_session_state(const struct rf_session *s);
+/* What the rate was lowered to by max_stop_percent; the asked-for rate otherwise. */
+double rf_session_rate(const struct rf_session *s);
+/* One line, "rayforce 2.4.0 (layout: catalog 2.4.0), 3 threads": what is being sampled. */
+const char *rf_session_describe(const struct rf_session *s);
+
+/* The account of a session: where each tick, sample and nanosecond went. */
+struct rf_account {
+    uint64_t wall_ns;           /* first to last tick */
+    uint64_t ticks_asked, ticks_taken, ticks_late;
+    uint64_t samples;           /* thread snapshots taken */
+    uint64_t lost_exited;       /* the thread ended between the look and the stop */
+    uint64_t lost_timeout;      /* it did not stop in time (uninterruptible, frozen) */
+    uint64_t lost_traced;       /* another tracer had it */
+    uint64_t lost_other;
+    uint64_t slept;             /* thread looks that found it asleep */
+    uint64_t eintr;             /* stops that found a system call interrupted with EINTR */
+    uint64_t charged_ns;        /* CPU time that the kernel charged to the process meanwhile */
+    uint64_t line_ns;           /* explained by a line */
+    uint64_t function_ns;       /* by a function whose line is not known */
+    uint64_t runtime_ns;        /* by a named part of the runtime */
+    uint64_t unknown_ns;        /* sampled but not decoded; the reasons are rows of the profile */
+    uint64_t unsampled_ns;      /* charged - all of the above, when positive */
+    uint64_t hold_n, hold_p50_ns, hold_p99_ns, hold_max_ns, hold_total_ns;
+    /* Decoding quality: innermost compiled frames with a unique ip, with one line out of several ips, without */
+    uint64_t ip_unique, ip_same_line, ip_open, ip_prologue;
+};
+void rf_session_account(const struct rf_session *s, struct rf_account *out);
+
+/* --- the profile ----------------------------------------------------------------------------------- */
+
+struct rf_profile;
+const struct rf_profile *rf_session_profile(const struct rf_session *s);
+
+/* --- formats ----------------------------------------------------------------------------------------- */
+
+struct rf_render {
+    bool functions;       /* rows by function instead of by line; folded frames lose their line (-F) */
+    size_t rows;          /* table: at most so many rows, 0 for all */
+    unsigned width;       /* table: columns of the terminal, 0 when unknown */
+    bool colour;          /* table: the output is a terminal that takes colour */
+};
+
+struct rf_format {
+    const char *name;
+    const char *extensions[3]; /* with the dot, NULL-terminated; may be empty */
+    const char *about;         /* one line for --help and the manual */
+    /* Writes the whole profile. The caller checks ferror(to) and closes it. */
+    enum rf_status (*write)(const struct rf_profile *p, const struct rf_render *how, FILE *to, struct rf_error *err);
+};
+
+/* The table of formats; it ends with an entry whose name is NULL. */
+const struct rf_format *rf_formats(void);
+
+/* --- looking at a process without sampling it ----------------------------------------------------------- */
+
+struct rf_finding {
+    char name[24];   /* "release", "build-id", "layout", ... */
+    char value[488];
+    enum { RF_FINE, RF_NOTE, RF_BAD } state;
+};
+
+/* What was found about the process, in the order of the questions: permission, release, build-id, layout,
+ * symbols, VM, threads. Fills at most max findings, sets *n, and returns RF_OK when it can be profiled, else
+ * the status that rf_session_open would have had, with err filled. Stops at most one thread, once. */
+enum rf_status rf_check(pid_t pid, struct rf_finding *findings, size_t max, size_t *n, struct rf_error *err);
+
+/* A process with a rayforce runtime in it. */
+struct rf_candidate {
+    pid_t pid;
+    char release[32];   /* "2.4.0", or "unknown" */
+    char command[128];  /* beginning of its command line */
+    char how[96];       /* "yes", or why not: "no: needs root", "no: unknown layout" */
+};
+/* Looks through /proc. *out is malloc'ed, *n set; the caller frees it. */
+enum rf_status rf_candidates(struct rf_candidate **out, size_t *n, struct rf_error *err);
+
+#endif

@@ -1,0 +1,69 @@
+/* image.h: the ELF files that are mapped in the target: where, which build, which symbols, which CFI.
+ *
+ * Files are opened through /proc/PID/map_files, else /proc/PID/exe or /proc/PID/root, so that a deleted or
+ * replaced binary and one in a container work; a file is used only when its build-id or its inode is that of the
+ * mapping. They are mapped read-only here and indexed once. Addresses are the target's, bias included. */
+#ifndef RF_IMAGE_H
+#define RF_IMAGE_H
+
+#include "../target/process.h"
+
+struct rf_image;
+struct rf_images;
+
+struct rf_symbol {
+    const char *name; /* lives as long as the images */
+    uint64_t addr, size;
+    unsigned char type; /* STT_FUNC, STT_OBJECT, STT_TLS (addr is then the offset in the TLS block) */
+};
+
+enum rf_status rf_images_open(struct rf_images **out, const struct rf_process *p, struct rf_error *err);
+void rf_images_close(struct rf_images *set);
+/* Reads the maps again when they may have changed (dlopen). Returns true when something did; pointers to images
+ * stay valid. */
+bool rf_images_refresh(struct rf_images *set);
+const struct rf_maps *rf_images_maps(const struct rf_images *set);
+
+size_t rf_images_count(const struct rf_images *set);
+const struct rf_image *rf_images_get(const struct rf_images *set, size_t i);
+/* The image with an executable mapping at addr, or NULL. */
+const struct rf_image *rf_images_at(const struct rf_images *set, uint64_t addr);
+
+/* A file by itself, without a process: bias 0. */
+enum rf_status rf_image_open_file(struct rf_image **out, const char *path, struct rf_error *err);
+void rf_image_close_file(struct rf_image *image);
+
+const char *rf_image_path(const struct rf_image *image);   /* as in the maps, " (deleted)" removed; "[vdso]" */
+uint64_t rf_image_bias(const struct rf_image *image);
+const char *rf_image_build_id(const struct rf_image *image); /* lower-case hex, "" when it has none */
+bool rf_image_has_symtab(const struct rf_image *image);    /* .symtab, not only .dynsym */
+bool rf_image_has_dwarf(const struct rf_image *image);     /* .debug_info */
+const char *rf_image_comment(const struct rf_image *image); /* first string of .comment (the compiler), "" without */
+/* Size and alignment of PT_TLS; false without one. */
+bool rf_image_tls(const struct rf_image *image, uint64_t *memsz, uint64_t *align);
+
+/* Looks a symbol up by its exact name, or, with base, by its name before the first dot (the largest one of type
+ * `type` then; STT_NOTYPE matches all). False when there is none. */
+bool rf_image_find(const struct rf_image *image, const char *name, struct rf_symbol *out);
+bool rf_image_find_base(const struct rf_image *image, const char *base, unsigned char type, struct rf_symbol *out);
+/* The function that contains addr. */
+bool rf_image_function_at(const struct rf_image *image, uint64_t addr, struct rf_symbol *out);
+/* Calls visit for every symbol with a name and a section; stops when it returns false. */
+void rf_image_each_symbol(const struct rf_image *image, bool (*visit)(void *ctx, const struct rf_symbol *s), void *ctx);
+
+/* Bytes of the file that are loaded at addr (code and read-only data; writable data as it was before relocation). */
+bool rf_image_read(const struct rf_image *image, uint64_t addr, void *to, size_t n);
+
+/* What an unwinder needs: the .eh_frame_hdr binary search table. False without one. Addresses are the target's;
+ * the bytes can be had from rf_image_read. */
+struct rf_cfi {
+    uint64_t start, end;       /* executable range covered */
+    uint64_t hdr;              /* address of .eh_frame_hdr */
+    uint64_t table, entries;   /* address of the table, number of its entries */
+};
+bool rf_image_cfi(const struct rf_image *image, struct rf_cfi *out);
+
+/* "vm_exec.part.0" -> 7: length of a symbol's name before the first dot; whole length without one. */
+size_t rf_symbol_base(const char *name);
+
+#endif

@@ -1,0 +1,44 @@
+/* engine.h: what takes snapshots of a live process.
+ *
+ * An engine is three functions. engine_ptrace.c is the first: SEIZE, INTERRUPT, copy, DETACH for each running
+ * thread and tick, so that between ticks the target is nobody's tracee. */
+#ifndef RF_ENGINE_H
+#define RF_ENGINE_H
+
+#include "process.h"
+#include "snapshot.h"
+
+struct rf_hist { /* log-linear, 16 buckets for each power of two: percentiles are right to 6 % */
+    uint64_t n, sum, max;
+    uint32_t slot[64 * 16];
+};
+void rf_hist_add(struct rf_hist *h, uint64_t ns);
+uint64_t rf_hist_percentile(const struct rf_hist *h, double q); /* q in 0..1; 0 when empty */
+
+struct rf_engine_stats {
+    uint64_t ticks, samples, slept, eintr;
+    uint64_t lost_exited, lost_timeout, lost_traced, lost_other;
+    struct rf_hist hold;   /* from INTERRUPT to DETACH, by our clock */
+    uint64_t held_ns;      /* longest hold of one thread, summed since the last call of rf_engine_held */
+};
+
+struct rf_engine;
+
+/* The selector is copied; its ctx must outlive the engine. All buffers are allocated here. */
+enum rf_status rf_engine_open(struct rf_engine **out, const struct rf_process *p, const struct rf_selector *selector,
+                              struct rf_error *err);
+/* Takes one snapshot of every thread that is running. *out points to *n snapshots, main thread first, valid
+ * until the next tick. RF_PERMISSION when attaching is not allowed; threads that merely could not be
+ * taken are counted in the stats, not errors. */
+enum rf_status rf_engine_tick(struct rf_engine *e, struct rf_snapshot **const *out, size_t *n, struct rf_error *err);
+/* Lets everything go; no thread stays stopped or traced. */
+void rf_engine_close(struct rf_engine *e);
+
+/* Tells where the outermost frame of a thread's stack lies (its CFA): later copies reach to there and no
+ * further. 0: not found, copy more next time. */
+void rf_engine_stack_root(struct rf_engine *e, pid_t tid, uint64_t cfa);
+const struct rf_engine_stats *rf_engine_stats(const struct rf_engine *e);
+/* Longest time for which any one thread was held, in all, since the last call. */
+uint64_t rf_engine_held_ns(struct rf_engine *e);
+
+#endif
