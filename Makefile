@@ -2,15 +2,24 @@
 B ?= build
 CC ?= cc
 CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
 WARN = -std=c11 -Wall -Wextra -Wshadow -Wconversion $(if $(WERROR),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -Iinclude -Ilib
 LDLIBS = -lunwind-x86_64 -lunwind -ldw -lelf -lm
+SANITIZE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
-LIB_C := $(wildcard lib/*.c lib/*/*.c)
-LIB_O := $(LIB_C:%.c=$(B)/%.o)
+# Debian packages: the compiler, the libraries, and what tests and demo need besides.
+DEPS = gcc make libc6-dev libdw-dev libelf-dev libunwind-dev uthash-dev \
+       libcmocka-dev python3 python3-pip procps
+
+LIB_O := $(patsubst %.c,$(B)/%.o,$(wildcard lib/*.c lib/*/*.c))
 CLI_O := $(patsubst %.c,$(B)/%.o,$(wildcard rfprof/*.c))
+UNITS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/*.c))
+FIXTURES := $(patsubst %.c,$(B)/%,$(wildcard fixtures/*.c))
+SHELL_TESTS := $(wildcard tests/*.sh)
 
 all: $(B)/rfprof
+
 $(B)/rfprof: $(CLI_O) $(B)/librfprof.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(B)/librfprof.a: $(LIB_O)
@@ -18,7 +27,61 @@ $(B)/librfprof.a: $(LIB_O)
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) -MMD -MP -c -o $@ $<
--include $(LIB_O:.o=.d) $(CLI_O:.o=.d)
+
+$(B)/tests/unit/%: tests/unit/%.c $(B)/librfprof.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(B)/librfprof.a -lcmocka $(LDLIBS)
+
+# A fixture that needs flags of its own says so in fixtures/flags.mk:
+#   $(B)/fixtures/NAME: FIXTURE_FLAGS = -fno-omit-frame-pointer
+# (a variable of its own, since target-specific variables also reach the prerequisites).
+-include fixtures/flags.mk
+$(B)/fixtures/%: fixtures/%.c $(B)/librfprof.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) $(FIXTURE_FLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -pthread -o $@ $< \
+		-Wl,--as-needed $(B)/librfprof.a $(LDLIBS) $(FIXTURE_LIBS)
+
+-include $(LIB_O:.o=.d) $(CLI_O:.o=.d) $(UNITS:=.d) $(FIXTURES:=.d)
+
+units: $(UNITS)
+fixtures: $(FIXTURES)
+
+check: deps
+	$(MAKE) WERROR=1 all units fixtures
+	B=$(abspath $(B)) RFPROF=$(abspath $(B))/rfprof tests/run $(UNITS) $(SHELL_TESTS)
+
+# The unit tests once more, with the library under the sanitizers; fixtures stay as they are.
+asan: all fixtures
+	$(MAKE) B=$(B)/asan CFLAGS='$(SANITIZE)' all units
+	B=$(abspath $(B)) RFPROF=$(abspath $(B))/asan/rfprof tests/run $(patsubst $(B)/%,$(B)/asan/%,$(UNITS))
+
+bench: all fixtures
+	B=$(abspath $(B)) RFPROF=$(abspath $(B))/rfprof bench/run
+
+demo: deps
+	$(MAKE) all fixtures
+	@B=$(abspath $(B)) RFPROF=$(abspath $(B))/rfprof demo/run
+
+# Installs what is missing, and only that, so that it needs neither network nor root when nothing is.
+deps:
+	@command -v dpkg-query >/dev/null || { echo "not Debian: install what corresponds to: $(DEPS)"; exit 0; }; \
+	missing=; for p in $(DEPS); do \
+		dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
+	[ -z "$$missing" ] || { echo "installing:$$missing"; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+		$$sudo env DEBIAN_FRONTEND=noninteractive sh -c "apt-get update -q && \
+			apt-get install -q -y --no-install-recommends $$missing" </dev/null >/dev/null; }
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 $(B)/rfprof $(DESTDIR)$(PREFIX)/bin/rfprof
+	install -m 644 man/rfprof.1 $(DESTDIR)$(PREFIX)/share/man/man1/rfprof.1
+
+lint:
+	mandoc -T lint -W warning man/rfprof.1
+	clang-format --dry-run --Werror $(shell git ls-files '*.c' '*.h')
+
 clean:
 	rm -rf $(B)
-.PHONY: all clean
+
+.PHONY: all units fixtures check asan bench demo deps install lint clean
+.DELETE_ON_ERROR:
