@@ -1,4 +1,4 @@
-/* profile.h: what was sampled, added up: interned frames, a call tree, and rows for tables. */
+/* profile.h: what was sampled, added up: interned frames and a call tree. */
 #ifndef RF_PROFILE_H
 #define RF_PROFILE_H
 
@@ -13,8 +13,9 @@ struct rf_frame {
 struct rf_profile *rf_profile_new(void); /* NULL when out of memory */
 void rf_profile_free(struct rf_profile *p);
 
-/* Adds one sample: frames root first, its weight in nanoseconds of CPU time. Texts are copied on first sight.
- * A stack of no frames is not added. RF_FAILURE when out of memory. */
+/* Adds one sample: frames root first, its weight in nanoseconds of CPU time. Texts are copied on first sight,
+ * at most RF_TEXT_MAX bytes of them. A stack of no frames is not added. RF_FAILURE when out of memory. */
+enum { RF_TEXT_MAX = 4096 };
 enum rf_status rf_profile_add(struct rf_profile *p, const struct rf_frame *frame, size_t n, uint64_t weight_ns,
                               struct rf_error *err);
 
@@ -33,17 +34,10 @@ struct rf_node {
 size_t rf_profile_nodes(const struct rf_profile *p);
 struct rf_node rf_profile_node(const struct rf_profile *p, size_t i);
 
-/* A row of a table: names as they are printed (escaped), so that what prints alike is one row. */
-struct rf_row {
-    char *file, *fn;
-    uint32_t line;
-    uint64_t self_ns, total_ns;
-    uint64_t samples; /* that have it anywhere on the stack, each once */
-};
-enum rf_view { RF_BY_LINE, RF_BY_FN };
-/* Rows sorted by self descending, then file, line, fn by bytes. The caller frees with rf_rows_free. */
-enum rf_status rf_profile_rows(const struct rf_profile *p, enum rf_view view, struct rf_row **out, size_t *n,
-                               struct rf_error *err);
-void rf_rows_free(struct rf_row *rows, size_t n);
+/* The parts that rf_profile_add is made of, for building one profile out of another. Both return the number, or
+ * UINT32_MAX when out of memory. */
+uint32_t rf_profile_intern(struct rf_profile *p, const struct rf_frame *frame);
+uint32_t rf_profile_child(struct rf_profile *p, uint32_t parent, uint32_t frame);
+void rf_profile_charge(struct rf_profile *p, uint32_t node, uint64_t samples, uint64_t weight_ns);
 
 #endif

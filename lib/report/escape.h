@@ -8,4 +8,7 @@
 /* A malloc'ed, terminated copy of text, escaped; NULL when out of memory. */
 char *rf_escape(struct rf_text text);
 
+/* Length of the UTF-8 character at s and its code point; 0 when there is no valid one in the n bytes. */
+size_t rf_utf8(const char *s, size_t n, uint32_t *out);
+
 #endif

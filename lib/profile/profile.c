@@ -1,0 +1,242 @@
+/* profile.c: texts and frames are kept once, stacks as paths in a tree.
+ *
+ * Frames are few (a program has so many lines), so they live in uthash tables, keyed by content. Nodes may become
+ * many (a recursion has a path per depth and way down) and grow as long as the recording runs; they lie in one array,
+ * found through an open-addressing index of their numbers, which takes 40 bytes for each instead of 96. */
+#include "profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(item) ((void)(item))
+#include <uthash.h>
+
+struct text {
+    UT_hash_handle hh;
+    size_t n;
+    char s[];
+};
+
+struct frame {
+    UT_hash_handle hh;
+    struct frame_key {
+        const struct text *file, *fn; /* interned: equal texts are the same object */
+        uint64_t line;
+    } key;
+    uint32_t id;
+};
+
+struct rf_profile {
+    struct text *texts;
+    struct frame *frames, **by_id;
+    size_t n_frames, room_frames;
+    struct rf_node *node;
+    size_t n_nodes, room_nodes;
+    uint32_t *slot; /* node numbers by hash of (parent, frame); 0 is free, since the root is nobody's child */
+    size_t n_slots; /* a power of two, at least twice n_nodes */
+    uint64_t samples, weight_ns;
+};
+
+/* Makes room for one more element of a growing array. */
+static bool grow(void **array, size_t n, size_t *room, size_t size)
+{
+    if (n < *room)
+        return true;
+    size_t more = *room ? *room + *room / 2 : 64;
+    void *bigger = reallocarray(*array, more, size);
+    if (!bigger)
+        return false;
+    *array = bigger;
+    *room = more;
+    return true;
+}
+
+static size_t home(const struct rf_profile *p, uint32_t parent, uint32_t frame)
+{
+    uint64_t h = ((uint64_t)parent << 32 | frame) * UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(h ^ h >> 32) & (p->n_slots - 1);
+}
+
+static bool widen_index(struct rf_profile *p)
+{
+    size_t n = p->n_slots * 2;
+    uint32_t *slot = calloc(n, sizeof *slot);
+    if (!slot)
+        return false;
+    free(p->slot);
+    p->slot = slot;
+    p->n_slots = n;
+    for (uint32_t i = 1; i < p->n_nodes; i++) {
+        size_t at = home(p, p->node[i].parent, p->node[i].frame);
+        while (slot[at])
+            at = (at + 1) & (n - 1);
+        slot[at] = i;
+    }
+    return true;
+}
+
+struct rf_profile *rf_profile_new(void)
+{
+    struct rf_profile *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->n_slots = 256;
+    p->slot = calloc(p->n_slots, sizeof *p->slot);
+    if (!p->slot || !grow((void **)&p->node, 0, &p->room_nodes, sizeof *p->node)) {
+        rf_profile_free(p);
+        return NULL;
+    }
+    p->node[0] = (struct rf_node){.parent = 0, .frame = UINT32_MAX};
+    p->n_nodes = 1;
+    return p;
+}
+
+void rf_profile_free(struct rf_profile *p)
+{
+    if (!p)
+        return;
+    struct frame *f, *next_frame;
+    HASH_ITER (hh, p->frames, f, next_frame) {
+        HASH_DEL(p->frames, f);
+        free(f);
+    }
+    struct text *t, *next_text;
+    HASH_ITER (hh, p->texts, t, next_text) {
+        HASH_DEL(p->texts, t);
+        free(t);
+    }
+    free(p->by_id);
+    free(p->node);
+    free(p->slot);
+    free(p);
+}
+
+static const struct text *intern_text(struct rf_profile *p, struct rf_text from)
+{
+    struct text *t;
+    HASH_FIND(hh, p->texts, from.n ? from.s : "", from.n, t);
+    if (t)
+        return t;
+    t = malloc(sizeof *t + from.n);
+    if (!t)
+        return NULL;
+    t->n = from.n;
+    if (from.n)
+        memcpy(t->s, from.s, from.n);
+    HASH_ADD(hh, p->texts, s, t->n, t);
+    if (!t->hh.tbl) {
+        free(t);
+        return NULL;
+    }
+    return t;
+}
+
+uint32_t rf_profile_intern(struct rf_profile *p, const struct rf_frame *frame)
+{
+    struct frame_key key = {intern_text(p, frame->file), intern_text(p, frame->fn), frame->line};
+    if (!key.file || !key.fn)
+        return UINT32_MAX;
+    struct frame *f;
+    HASH_FIND(hh, p->frames, &key, sizeof key, f);
+    if (f)
+        return f->id;
+    if (p->n_frames >= UINT32_MAX - 1 || !grow((void **)&p->by_id, p->n_frames, &p->room_frames, sizeof(struct frame *)))
+        return UINT32_MAX;
+    f = malloc(sizeof *f);
+    if (!f)
+        return UINT32_MAX;
+    f->key = key;
+    f->id = (uint32_t)p->n_frames;
+    HASH_ADD(hh, p->frames, key, sizeof key, f);
+    if (!f->hh.tbl) {
+        free(f);
+        return UINT32_MAX;
+    }
+    p->by_id[p->n_frames++] = f;
+    return f->id;
+}
+
+uint32_t rf_profile_child(struct rf_profile *p, uint32_t parent, uint32_t frame)
+{
+    if ((p->n_nodes + 1) * 2 > p->n_slots && !widen_index(p))
+        return UINT32_MAX;
+    size_t at = home(p, parent, frame);
+    for (; p->slot[at]; at = (at + 1) & (p->n_slots - 1)) {
+        const struct rf_node *seen = &p->node[p->slot[at]];
+        if (seen->parent == parent && seen->frame == frame)
+            return p->slot[at];
+    }
+    if (p->n_nodes >= UINT32_MAX - 1 || !grow((void **)&p->node, p->n_nodes, &p->room_nodes, sizeof *p->node))
+        return UINT32_MAX;
+    p->slot[at] = (uint32_t)p->n_nodes;
+    p->node[p->n_nodes] = (struct rf_node){.parent = parent, .frame = frame};
+    return (uint32_t)p->n_nodes++;
+}
+
+void rf_profile_charge(struct rf_profile *p, uint32_t node, uint64_t samples, uint64_t weight_ns)
+{
+    p->node[node].self_samples += samples;
+    p->node[node].self_ns += weight_ns;
+    p->samples += samples;
+    p->weight_ns += weight_ns;
+}
+
+/* Bounds a text that came out of the target; a cut falls in front of a UTF-8 character, not into it. */
+static struct rf_text bounded(struct rf_text t)
+{
+    if (t.n <= RF_TEXT_MAX)
+        return t;
+    t.n = RF_TEXT_MAX;
+    for (unsigned back = 0; back < 3 && (t.s[t.n] & 0xc0) == 0x80; back++)
+        t.n--;
+    return t;
+}
+
+enum rf_status rf_profile_add(struct rf_profile *p, const struct rf_frame *frame, size_t n, uint64_t weight_ns,
+                              struct rf_error *err)
+{
+    if (!n)
+        return RF_OK;
+    uint32_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct rf_frame f = {bounded(frame[i].file), bounded(frame[i].fn), frame[i].line};
+        uint32_t id = rf_profile_intern(p, &f);
+        at = id == UINT32_MAX ? id : rf_profile_child(p, at, id);
+        if (at == UINT32_MAX)
+            return rf_fail(err, RF_FAILURE, 0, "out of memory with %zu frames and %zu stacks", p->n_frames, p->n_nodes);
+    }
+    rf_profile_charge(p, at, 1, weight_ns);
+    return RF_OK;
+}
+
+uint64_t rf_profile_samples(const struct rf_profile *p)
+{
+    return p->samples;
+}
+
+uint64_t rf_profile_weight_ns(const struct rf_profile *p)
+{
+    return p->weight_ns;
+}
+
+size_t rf_profile_frames(const struct rf_profile *p)
+{
+    return p->n_frames;
+}
+
+struct rf_frame rf_profile_frame(const struct rf_profile *p, size_t i)
+{
+    const struct frame_key *key = &p->by_id[i]->key;
+    return (struct rf_frame){{key->file->s, key->file->n}, {key->fn->s, key->fn->n}, (uint32_t)key->line};
+}
+
+size_t rf_profile_nodes(const struct rf_profile *p)
+{
+    return p->n_nodes;
+}
+
+struct rf_node rf_profile_node(const struct rf_profile *p, size_t i)
+{
+    return p->node[i];
+}

@@ -1,0 +1,154 @@
+/* rows.c: from the call tree to the rows of a table. */
+#include "rows.h"
+#include "escape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum rf_status no_memory(struct rf_error *err, const struct rf_profile *p)
+{
+    return rf_fail(err, RF_FAILURE, 0, "out of memory while writing %zu stacks", rf_profile_nodes(p));
+}
+
+/* The number in to of each frame of from, escaped. */
+static bool printable_frames(const struct rf_profile *from, struct rf_profile *to, bool functions, uint32_t *id)
+{
+    for (size_t i = 0; i < rf_profile_frames(from); i++) {
+        struct rf_frame f = rf_profile_frame(from, i);
+        char *file = rf_escape(f.file), *fn = rf_escape(f.fn);
+        id[i] = UINT32_MAX;
+        if (file && fn) {
+            struct rf_frame shown = {{file, strlen(file)}, {fn, strlen(fn)}, functions ? 0 : f.line};
+            id[i] = rf_profile_intern(to, &shown);
+        }
+        free(file);
+        free(fn);
+        if (id[i] == UINT32_MAX)
+            return false;
+    }
+    return true;
+}
+
+enum rf_status rf_printable(const struct rf_profile *p, bool functions, struct rf_profile **out, struct rf_error *err)
+{
+    size_t n = rf_profile_nodes(p);
+    bool done = false;
+    struct rf_profile *to = rf_profile_new();
+    uint32_t *frame = calloc(rf_profile_frames(p) + 1, sizeof *frame);
+    uint32_t *node = calloc(n, sizeof *node); /* node of p -> node of to; the roots are both 0 */
+    if (!to || !frame || !node || !printable_frames(p, to, functions, frame))
+        goto out;
+    for (size_t i = 1; i < n; i++) {
+        struct rf_node from = rf_profile_node(p, i);
+        node[i] = rf_profile_child(to, node[from.parent], frame[from.frame]);
+        if (node[i] == UINT32_MAX)
+            goto out;
+        rf_profile_charge(to, node[i], from.self_samples, from.self_ns);
+    }
+    done = true;
+out:
+    free(frame);
+    free(node);
+    if (!done) {
+        rf_profile_free(to);
+        return no_memory(err, p);
+    }
+    *out = to;
+    return RF_OK;
+}
+
+/* What a walk over the tree needs to know of a node. */
+struct subtree {
+    uint32_t first, next; /* child and sibling, 0 for none */
+    uint64_t samples, ns; /* of the node and all below */
+};
+
+/* Children follow their parents in number, so one pass from the end sees every subtree complete. */
+static struct subtree *subtrees(const struct rf_profile *p)
+{
+    size_t n = rf_profile_nodes(p);
+    struct subtree *tree = calloc(n, sizeof *tree);
+    for (size_t i = n; tree && i-- > 1;) {
+        struct rf_node node = rf_profile_node(p, i);
+        tree[i].samples += node.self_samples;
+        tree[i].ns += node.self_ns;
+        struct subtree *parent = &tree[node.parent];
+        parent->samples += tree[i].samples;
+        parent->ns += tree[i].ns;
+        tree[i].next = parent->first;
+        parent->first = (uint32_t)i;
+    }
+    return tree;
+}
+
+/* A frame's total is the sum over the outermost nodes that have it: those with no such frame above them, which
+ * open[] tells on the way down. Without recursion, since stacks are as deep as the target's. */
+static void add_up(const struct rf_profile *p, const struct subtree *tree, uint32_t *open, struct rf_row *row)
+{
+    uint32_t at = tree[0].first;
+    while (at) {
+        struct rf_node node = rf_profile_node(p, at);
+        row[node.frame].self_ns += node.self_ns;
+        if (open[node.frame]++ == 0) {
+            row[node.frame].total_ns += tree[at].ns;
+            row[node.frame].samples += tree[at].samples;
+        }
+        if (tree[at].first) {
+            at = tree[at].first;
+            continue;
+        }
+        for (;;) {
+            node = rf_profile_node(p, at);
+            open[node.frame]--;
+            if (tree[at].next) {
+                at = tree[at].next;
+                break;
+            }
+            at = node.parent;
+            if (!at)
+                return;
+        }
+    }
+}
+
+static int compare_text(struct rf_text a, struct rf_text b)
+{
+    int c = memcmp(a.s, b.s, a.n < b.n ? a.n : b.n);
+    return c ? c : (a.n > b.n) - (a.n < b.n);
+}
+
+static int compare_rows(const void *va, const void *vb)
+{
+    const struct rf_row *a = va, *b = vb;
+    if (a->self_ns != b->self_ns)
+        return a->self_ns < b->self_ns ? 1 : -1;
+    int c = compare_text(a->frame.file, b->frame.file);
+    if (c)
+        return c;
+    if (a->frame.line != b->frame.line)
+        return a->frame.line < b->frame.line ? -1 : 1;
+    return compare_text(a->frame.fn, b->frame.fn);
+}
+
+enum rf_status rf_rows(const struct rf_profile *printable, struct rf_row **out, struct rf_error *err)
+{
+    size_t n = rf_profile_frames(printable);
+    struct rf_row *row = calloc(n + 1, sizeof *row);
+    uint32_t *open = calloc(n + 1, sizeof *open);
+    struct subtree *tree = subtrees(printable);
+    bool enough = row && open && tree;
+    if (enough) {
+        for (size_t i = 0; i < n; i++)
+            row[i].frame = rf_profile_frame(printable, i);
+        add_up(printable, tree, open, row);
+        qsort(row, n, sizeof *row, compare_rows);
+    }
+    free(open);
+    free(tree);
+    if (!enough) {
+        free(row);
+        return no_memory(err, printable);
+    }
+    *out = row;
+    return RF_OK;
+}
