@@ -15,6 +15,7 @@ struct rf_process {
     int proc_fd;             /* directory /proc/PID */
     uint64_t start_time;     /* clock ticks after boot */
     uint64_t exe_dev, exe_ino; /* of /proc/PID/exe at open, to notice exec */
+    uint64_t start_stack;    /* /proc/PID/stat field 28: random per exec, so that it tells one of the same file */
     uid_t uid;
     char comm[16];
     bool was_tid;            /* a thread id was given; pid is its process */

@@ -1,0 +1,173 @@
+/* process.c: who the target is. A number is not an identity: the pid given may be a thread's, may end at any
+ * moment and may then be given to another process; the descriptors opened here stay with the one that was meant. */
+#include "process.h"
+#include "procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STATUS_SIZE = 8192, KERNEL_THREAD = 0x00200000 /* PF_KTHREAD of the kernel's sched.h */ };
+
+static bool live_read(const struct rf_memory *m, uint64_t addr, void *to, size_t n)
+{
+    const struct rf_process *p = (const struct rf_process *)m; /* its first member */
+    struct iovec here = {to, n}, there = {(void *)(uintptr_t)addr, n};
+    return process_vm_readv(p->pid, &here, 1, &there, 1, 0) == (ssize_t)n;
+}
+
+static enum rf_status no_such(pid_t pid, struct rf_error *err)
+{
+    rf_fail(err, RF_TARGET, ESRCH, "there is no process %d", (int)pid);
+    rf_hint(err, "`rfprof check` lists the processes that can be profiled");
+    return RF_TARGET;
+}
+
+static uint64_t stat_number(const char *stat, unsigned field)
+{
+    const char *p = rf_procfs_stat_field(stat, field);
+    return p ? strtoull(p, NULL, 10) : 0;
+}
+
+/* From whichever task the pid names to its process, which must be one of user space that still runs. */
+static enum rf_status identify(struct rf_process *p, pid_t pid, struct rf_error *err)
+{
+    char path[32], status[STATUS_SIZE], stat[1024];
+    uint64_t tgid, uid = 0, parent = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    if (pid <= 0 || !rf_procfs_read(AT_FDCWD, path, status, sizeof status) ||
+        !rf_procfs_status(status, "Tgid", 10, &tgid))
+        return no_such(pid, err);
+    p->pid = (pid_t)tgid;
+    p->was_tid = p->pid != pid;
+    if (p->pid == getpid())
+        return rf_fail(err, RF_USAGE, 0, "process %d is rfprof itself", (int)pid);
+    snprintf(path, sizeof path, "/proc/%d", (int)p->pid);
+    p->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    if (p->proc_fd < 0 || p->pidfd < 0) {
+        int why = errno;
+        if (why == ESRCH || why == ENOENT)
+            return no_such(pid, err);
+        return rf_fail(err, RF_FAILURE, why, "cannot open process %d: %s", (int)p->pid, strerror(why));
+    }
+    /* proc_fd is bound to one process: what is read through it now is about the one that pidfd names, or fails. */
+    if (!rf_procfs_read(p->proc_fd, "stat", stat, sizeof stat) ||
+        !rf_procfs_read(p->proc_fd, "status", status, sizeof status))
+        return no_such(pid, err);
+    rf_procfs_status(status, "Uid", 10, &uid);
+    p->uid = (uid_t)uid;
+    p->start_time = stat_number(stat, 22);
+    p->start_stack = stat_number(stat, 28);
+    if (rf_procfs_read(p->proc_fd, "comm", p->comm, sizeof p->comm))
+        p->comm[strcspn(p->comm, "\n")] = 0;
+    const char *state = rf_procfs_stat_field(stat, 3);
+    if (!state || *state == 'Z' || *state == 'X') {
+        rf_procfs_status(status, "PPid", 10, &parent);
+        rf_fail(err, RF_TARGET, 0, "process %d (%s) has ended", (int)p->pid, p->comm);
+        rf_hint(err, "it is a zombie: its parent %llu has not waited for it", (unsigned long long)parent);
+        return RF_TARGET;
+    }
+    if (stat_number(stat, 9) & KERNEL_THREAD)
+        return rf_fail(err, RF_TARGET, 0, "%d (%s) is a thread of the kernel", (int)p->pid, p->comm);
+    return RF_OK;
+}
+
+/* Asks for a byte that no process has, which touches nothing: EFAULT when reading is allowed. The kernel's check
+ * (PTRACE_MODE_ATTACH_REALCREDS) is that of attaching, so that both are known to be allowed, or why not. */
+static enum rf_status may_read(const struct rf_process *p, struct rf_error *err)
+{
+    char byte;
+    uint64_t tracer = 0;
+    char status[STATUS_SIZE];
+    struct iovec here = {&byte, 1}, there = {NULL, 1};
+    ssize_t got = process_vm_readv(p->pid, &here, 1, &there, 1, 0);
+    int why = got < 0 ? errno : EFAULT;
+    if (why == ESRCH)
+        return no_such(p->pid, err);
+    bool traced = rf_procfs_read(p->proc_fd, "status", status, sizeof status) &&
+                  rf_procfs_status(status, "TracerPid", 10, &tracer) && tracer != 0;
+    if (why == EFAULT && !traced)
+        return RF_OK;
+    if (why == EFAULT)
+        why = EPERM; /* what PTRACE_SEIZE would say */
+    rf_fail(err, RF_PERMISSION, why, "cannot attach to %d: %s", (int)p->pid, strerror(why));
+    rf_explain_permission(p, err);
+    return RF_PERMISSION;
+}
+
+enum rf_status rf_process_open(struct rf_process **out, pid_t pid, struct rf_error *err)
+{
+    *out = NULL;
+    struct rf_process *p = calloc(1, sizeof *p);
+    if (!p)
+        return rf_fail(err, RF_FAILURE, ENOMEM, "out of memory");
+    p->memory.read = live_read;
+    p->pidfd = p->proc_fd = -1;
+    enum rf_status status = identify(p, pid, err);
+    if (status == RF_OK)
+        status = may_read(p, err);
+    struct stat exe;
+    if (status == RF_OK && fstatat(p->proc_fd, "exe", &exe, 0) == 0) {
+        p->exe_dev = exe.st_dev;
+        p->exe_ino = exe.st_ino;
+    }
+    if (status == RF_OK)
+        *out = p;
+    else
+        rf_process_close(p);
+    return status;
+}
+
+void rf_process_close(struct rf_process *p)
+{
+    if (!p)
+        return;
+    if (p->pidfd >= 0)
+        close(p->pidfd);
+    if (p->proc_fd >= 0)
+        close(p->proc_fd);
+    free(p);
+}
+
+bool rf_process_alive(const struct rf_process *p)
+{
+    struct pollfd ended = {.fd = p->pidfd, .events = POLLIN};
+    return poll(&ended, 1, 0) == 0;
+}
+
+bool rf_process_execed(const struct rf_process *p)
+{
+    struct stat exe;
+    char stat[1024];
+    if (fstatat(p->proc_fd, "exe", &exe, 0) != 0 || !rf_procfs_read(p->proc_fd, "stat", stat, sizeof stat))
+        return false; /* it is ending */
+    uint64_t start_stack = stat_number(stat, 28);
+    return exe.st_dev != p->exe_dev || exe.st_ino != p->exe_ino ||
+           (start_stack != 0 && p->start_stack != 0 && start_stack != p->start_stack);
+}
+
+uint64_t rf_process_cpu_ns(const struct rf_process *p)
+{
+    clockid_t clock;
+    struct timespec t;
+    if (clock_getcpuclockid(p->pid, &clock) != 0 || clock_gettime(clock, &t) != 0)
+        return 0;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* A directory has a link for each one in it and two more; task/ is kept so too, without a listing. */
+unsigned rf_process_threads(const struct rf_process *p)
+{
+    struct stat task;
+    if (fstatat(p->proc_fd, "task", &task, 0) != 0 || task.st_nlink < 2)
+        return 0;
+    return (unsigned)task.st_nlink - 2;
+}
