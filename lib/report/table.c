@@ -96,7 +96,7 @@ static void put_rows(const struct rf_row *row, char *const *place, size_t n, uin
     if (how->width)
         second = how->width > NUMBERS + GAP + first + LEAST ? how->width - NUMBERS - GAP - first : LEAST;
     const char *strong = how->colour ? "\033[1m" : "", *plain = how->colour ? "\033[0m" : "";
-    fprintf(to, "%s  self   total      self ms  ", strong);
+    fprintf(to, "%s  self   total    self ms  ", strong);
     fputs(how->functions ? "file " : "where", to);
     pad(to, first - 5 + GAP);
     fprintf(to, "fn%s\n", plain);

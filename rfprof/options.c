@@ -1,0 +1,225 @@
+/* options.c: the table of options, and what is made from it. */
+#include "options.h"
+#include "console.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct row {
+    int letter; /* above UCHAR_MAX: a long option only */
+    const char *name, *argument, *help;
+    unsigned verbs;
+    /* Takes the argument; false when it makes no sense. What would, is in `expects`. */
+    bool (*take)(struct options *o, const char *argument);
+    const char *expects;
+};
+
+pid_t parse_pid(const char *text)
+{
+    if (!isdigit((unsigned char)text[0]))
+        return 0;
+    bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    char *end;
+    errno = 0;
+    unsigned long n = strtoul(text, &end, hex ? 16 : 10);
+    return *end || errno || n > INT_MAX ? 0 : (pid_t)n;
+}
+
+static bool number(const char *text, double least, double most, double *to)
+{
+    char *end;
+    if (!isdigit((unsigned char)text[0]) && text[0] != '.')
+        return false;
+    *to = strtod(text, &end);
+    return !*end && isfinite(*to) && *to >= least && *to <= most;
+}
+
+static bool take_pid(struct options *o, const char *text)
+{
+    o->pid = parse_pid(text);
+    return o->pid > 0;
+}
+
+static bool take_duration(struct options *o, const char *text)
+{
+    return number(text, 1e-3, 1e9, &o->duration);
+}
+
+static bool take_rate(struct options *o, const char *text)
+{
+    return number(text, 1, 10000, &o->rate);
+}
+
+static bool take_max_stop(struct options *o, const char *text)
+{
+    return number(text, 0.01, 100, &o->max_stop);
+}
+
+static bool take_output(struct options *o, const char *text)
+{
+    if (!*text || o->n_outputs == OUTPUTS_MAX)
+        return false;
+    for (size_t i = 0; i < o->n_outputs; i++)
+        if (!strcmp(o->output[i], text))
+            return false;
+    o->output[o->n_outputs++] = text;
+    return true;
+}
+
+static bool take_format(struct options *o, const char *text)
+{
+    for (o->format = rf_formats(); o->format->name; o->format++)
+        if (!strcmp(o->format->name, text))
+            return true;
+    return false;
+}
+
+static bool take_functions(struct options *o, const char *text)
+{
+    (void)text;
+    return o->functions = true;
+}
+
+static bool take_quiet(struct options *o, const char *text)
+{
+    (void)text;
+    o->verbose = false;
+    return o->quiet = true;
+}
+
+static bool take_verbose(struct options *o, const char *text)
+{
+    (void)text;
+    o->quiet = false;
+    return o->verbose = true;
+}
+
+static bool take_help(struct options *o, const char *text)
+{
+    (void)text;
+    return o->help = true;
+}
+
+static bool take_version(struct options *o, const char *text)
+{
+    (void)text;
+    return o->version = true;
+}
+
+enum { LONG_ONLY = UCHAR_MAX + 1, MAX_STOP = LONG_ONLY, VERSION };
+
+static const struct row rows[] = {
+    {'p', "pid", "PID", "the process to sample, decimal or 0x hex", FOR_RECORD | FOR_CHECK, take_pid,
+     "a process id, decimal or 0x hex"},
+    {'d', "duration", "SEC", "how long, fractions allowed (default: until Ctrl-C or the target ends)", FOR_RECORD,
+     take_duration, "seconds, at least 0.001"},
+    {'r', "rate", "HZ", "samples per second and thread, 1 to 10000 (default 100)", FOR_RECORD, take_rate,
+     "a number from 1 to 10000"},
+    {'o', "output", "FILE", "write there, the format by the extension; may be repeated; - is stdout", FOR_RECORD,
+     take_output, "a file name that was not given before, 16 at most"},
+    {'f', "format", "NAME", "format of stdout, or of files whose extension says nothing", FOR_RECORD, take_format,
+     "one of the formats that rfprof --help lists"},
+    {'F', "functions", NULL, "one row for each function instead of each line", FOR_RECORD, take_functions, NULL},
+    {MAX_STOP, "max-stop", "PERCENT", "lower the rate when any thread is held for longer (default 5)", FOR_RECORD,
+     take_max_stop, "a share in percent, 0.01 to 100"},
+    {'q', "quiet", NULL, "no status on stderr, only errors", FOR_RECORD, take_quiet, NULL},
+    {'v', "verbose", NULL, "say what was found and how well it went", FOR_RECORD, take_verbose, NULL},
+    {'h', "help", NULL, "this text", FOR_RECORD | FOR_CHECK, take_help, NULL},
+    {VERSION, "version", NULL, "the version of rfprof", FOR_RECORD | FOR_CHECK, take_version, NULL},
+};
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+static const struct row *row_of(int letter)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (rows[i].letter == letter)
+            return &rows[i];
+    return NULL;
+}
+
+/* What getopt_long(3) wants to be told. */
+static void describe(struct option *longs, char *shorts)
+{
+    *shorts++ = ':';
+    for (size_t i = 0; i < ROWS; i++) {
+        longs[i] = (struct option){rows[i].name, rows[i].argument ? required_argument : no_argument, NULL,
+                                   rows[i].letter};
+        if (rows[i].letter >= LONG_ONLY)
+            continue;
+        *shorts++ = (char)rows[i].letter;
+        if (rows[i].argument)
+            *shorts++ = ':';
+    }
+    longs[ROWS] = (struct option){0};
+    *shorts = '\0';
+}
+
+/* The option that getopt_long(3) just refused, as the user wrote it. */
+static int refuse(int why, char **argv)
+{
+    const struct row *row = row_of(optopt);
+    if (why == ':' && row)
+        return complain_usage("--%s needs an argument: %s", row->name, row->expects);
+    if (optopt && !row)
+        return complain_usage("there is no option -%c", optopt);
+    if (row)
+        return complain_usage("--%s takes no argument", row->name);
+    return complain_usage("there is no option %s", argv[optind - 1]);
+}
+
+static int refuse_operand(const char *text)
+{
+    pid_t pid = parse_pid(text);
+    if (!pid)
+        return complain_usage("cannot make sense of '%s'", text);
+    struct rf_error err;
+    rf_fail(&err, RF_USAGE, 0, "'%s' by itself is not enough", text);
+    rf_hint(&err, "to sample process %d: rfprof -p %d", pid, pid);
+    return complain(&err);
+}
+
+int options_parse(struct options *o, unsigned verb, const char *verb_name, int argc, char **argv)
+{
+    struct option longs[ROWS + 1];
+    char shorts[2 * ROWS + 2];
+    describe(longs, shorts);
+    *o = (struct options){.rate = 100, .max_stop = 5};
+    opterr = 0;
+    int letter;
+    while ((letter = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+        if (letter == '?' || letter == ':')
+            return refuse(letter, argv);
+        const struct row *row = row_of(letter);
+        if (!(row->verbs & verb))
+            return complain_usage("%s takes no --%s", verb_name, row->name);
+        if (!row->take(o, optarg))
+            return complain_usage("--%s '%s': expected %s", row->name, optarg, row->expects);
+    }
+    return optind < argc ? refuse_operand(argv[optind]) : 0;
+}
+
+void options_help(FILE *to)
+{
+    fputs("options:\n", to);
+    for (size_t i = 0; i < ROWS; i++) {
+        char left[40], letter[5] = "    ";
+        if (rows[i].letter < LONG_ONLY)
+            snprintf(letter, sizeof letter, "-%c, ", rows[i].letter);
+        snprintf(left, sizeof left, "%s--%s %s", letter, rows[i].name, rows[i].argument ? rows[i].argument : "");
+        fprintf(to, "  %-24s %s\n", left, rows[i].help);
+    }
+    fputs("\nformats (a terminal gets table, a regular file tsv, anything else folded):\n", to);
+    for (const struct rf_format *f = rf_formats(); f->name; f++) {
+        char extensions[32] = "";
+        for (size_t i = 0; f->extensions[i]; i++) {
+            size_t used = strlen(extensions);
+            snprintf(extensions + used, sizeof extensions - used, "%s%s", i ? " " : "", f->extensions[i]);
+        }
+        fprintf(to, "  %-8s %-15s %s\n", f->name, extensions, f->about);
+    }
+}

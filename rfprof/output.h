@@ -1,0 +1,31 @@
+/* output.h: where a profile is written to, and in which format.
+ *
+ * A file is replaced as a whole: written to a temporary file beside it (in the folder of what a symlink points to),
+ * then renamed. stdout, FIFOs, devices and sockets are written in place. Rendering and writing are two steps, so that
+ * nothing of the target is held when a slow pipe or disk blocks the second. */
+#ifndef OUTPUT_H
+#define OUTPUT_H
+
+#include "rfprof.h"
+
+struct output {
+    const char *name; /* as the user gave it; "stdout" */
+    char *path;       /* links resolved; NULL: stdout */
+    bool in_place;
+    bool terminal;
+    const struct rf_format *format;
+    bool chosen;      /* the format was guessed from what kind of file it is */
+    char *bytes;      /* rendered */
+    size_t n;
+};
+
+/* Finds out what name ("-": stdout) is, whether it can be written, and its format: by extension, else fallback, else
+ * by kind: table for a terminal, tsv for a file, folded for anything else. */
+enum rf_status output_prepare(struct output *o, const char *name, const struct rf_format *fallback,
+                              struct rf_error *err);
+enum rf_status output_render(struct output *o, const struct rf_profile *profile, bool functions, struct rf_error *err);
+/* A reader that went away (EPIPE) is no error. */
+enum rf_status output_write(const struct output *o, struct rf_error *err);
+void output_free(struct output *o);
+
+#endif
