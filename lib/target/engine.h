@@ -18,8 +18,7 @@ uint64_t rf_hist_percentile(const struct rf_hist *h, double q); /* q in 0..1; 0 
 struct rf_engine_stats {
     uint64_t ticks, samples, slept, eintr;
     uint64_t lost_exited, lost_timeout, lost_traced, lost_other;
-    struct rf_hist hold;   /* from INTERRUPT to DETACH, by our clock */
-    uint64_t held_ns;      /* longest hold of one thread, summed since the last call of rf_engine_held */
+    struct rf_hist hold; /* from INTERRUPT to DETACH, by our clock */
 };
 
 struct rf_engine;
@@ -30,7 +29,7 @@ enum rf_status rf_engine_open(struct rf_engine **out, const struct rf_process *p
 /* Takes one snapshot of every thread that is running. *out points to *n snapshots, main thread first, valid
  * until the next tick. RF_PERMISSION when attaching is not allowed; threads that merely could not be
  * taken are counted in the stats, not errors. */
-enum rf_status rf_engine_tick(struct rf_engine *e, struct rf_snapshot **const *out, size_t *n, struct rf_error *err);
+enum rf_status rf_engine_tick(struct rf_engine *e, struct rf_snapshot *const **out, size_t *n, struct rf_error *err);
 /* Lets everything go; no thread stays stopped or traced. */
 void rf_engine_close(struct rf_engine *e);
 

@@ -1,0 +1,350 @@
+/* engine_ptrace.c: the engine that stops threads. A tick, from the top:
+ *
+ *   rf_engine_tick   in the caller: is the list of threads still right? then hands over and waits
+ *     tick           in the holder (holder.h): who is running?
+ *       look         its state; if it runs:
+ *         sample     stop, registers, stack, blocks, let go
+ *
+ * The file of a thread is read before each stop, never for all threads first: in between they would fall asleep. */
+#include "arch.h"
+#include "copy.h"
+#include "engine.h"
+#include "holder.h"
+#include "procfs.h"
+#include "stop.h"
+#include "threads.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+enum {
+    SLOTS_MAX = 128,               /* threads that run at once */
+    ALL_EVERY = 10,                /* ticks */
+    FEW_THREADS = 8,               /* so many are all looked at, each time */
+    UNEXPLAINED_NS = 50 * 1000,    /* CPU time of somebody who is not known to be busy */
+    SPIN_NS = 100 * 1000,
+    MAPS_EVERY_NS = 100 * 1000000, /* at most */
+    ROOT_SLACK = 64,
+    DENIED_MAX = 16,
+};
+
+struct rf_engine {
+    const struct rf_process *process;
+    struct rf_selector selector;
+    struct rf_holder *holder;
+    struct rf_stopper stopper;
+    struct rf_threads threads;
+    struct rf_maps maps;
+    uint64_t maps_ns;
+    bool maps_old, list_old;
+    struct rf_snapshot *slot[SLOTS_MAX];
+    size_t n_slots, n; /* there are; hold this tick's snapshots */
+    uint64_t cpu_ns, unexplained0_ns;
+    pid_t denied[DENIED_MAX];
+    size_t n_denied;
+    struct rf_engine_stats stats;
+    union rf_arch_regs regs;
+};
+
+/* --- in the holder ------------------------------------------------------------------------------------- */
+
+/* How far up the stack is copied. */
+static uint64_t stack_top(struct rf_engine *e, const struct rf_thread *t, uint64_t rsp, bool *capped)
+{
+    *capped = false;
+    if (t->stack_root > rsp && t->stack_root - rsp < RF_STACK_MAX)
+        return t->stack_root + ROOT_SLACK;
+    uint64_t want = (rsp & ~(uint64_t)(RF_PAGE - 1)) + t->stack_want;
+    size_t low = 0, high = e->maps.n;
+    while (low < high) { /* the mapping around rsp, or, since stacks grow downwards, the next above */
+        size_t mid = low + (high - low) / 2;
+        if (e->maps.v[mid].end <= rsp)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    if (low == e->maps.n || e->maps.v[low].start > rsp)
+        e->maps_old = true;
+    *capped = low == e->maps.n || e->maps.v[low].end > want;
+    return *capped ? want : e->maps.v[low].end;
+}
+
+/* Everything that is done to a thread while it is held. */
+static bool copy_held(struct rf_engine *e, struct rf_thread *t, const struct rf_hold *hold, struct rf_snapshot *s)
+{
+    if (!rf_stop_registers(hold, &e->regs))
+        return false;
+    int64_t result = rf_arch_convert(&e->regs, s);
+    s->tid = t->tid;
+    s->main_thread = t->tid == e->process->pid;
+    s->time_ns = hold->at_ns;
+    s->eintr = hold->sig == 0 && result == -EINTR;
+    bool capped;
+    rf_copy_stack(s, stack_top(e, t, s->reg[RF_RSP], &capped));
+    s->stack_capped |= capped;
+    rf_copy_blocks(s, &e->selector);
+    return true;
+}
+
+static void count_lost(struct rf_engine *e, pid_t tid, enum rf_stop_result why)
+{
+    if (why == RF_STOP_EXITED) {
+        e->stats.lost_exited++;
+        e->list_old = true;
+    } else if (why == RF_STOP_DENIED && e->n_denied < DENIED_MAX) {
+        e->denied[e->n_denied++] = tid; /* the cause is looked for later, by the caller */
+    } else if (why == RF_STOP_DENIED) {
+        e->stats.lost_other++;
+    } else {
+        e->stats.lost_timeout++;
+    }
+}
+
+static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu)
+{
+    if (e->n == e->n_slots && e->n < SLOTS_MAX && (e->slot[e->n] = rf_snapshot_new()) != NULL)
+        e->n_slots++;
+    if (e->n == e->n_slots) {
+        e->stats.lost_other++;
+        return;
+    }
+    struct rf_snapshot *s = e->slot[e->n];
+    struct rf_hold hold;
+    unsigned here = ~0u;
+    getcpu(&here, NULL); /* a thread that waits for the CPU that we are on will not stop while we poll */
+    enum rf_stop_result r = rf_stop(&e->stopper, t->tid, here == cpu ? 0 : SPIN_NS, &hold);
+    if (r != RF_STOPPED) {
+        count_lost(e, t->tid, r);
+        return;
+    }
+    bool copied = copy_held(e, t, &hold, s);
+    rf_resume(&e->stopper, &hold);
+    uint64_t held = rf_now_ns() - hold.from_ns;
+    rf_hist_add(&e->stats.hold, held);
+    t->held_ns += held;
+    /* Exact now: the thread was switched out, and what it has run since then is not added yet. */
+    bool charged = rf_thread_read_cpu(&e->threads, t);
+    if (!copied) {
+        e->stats.lost_other++;
+        return;
+    }
+    s->cpu_ns = charged && t->used_ns > t->charged_ns ? t->used_ns - t->charged_ns : 0;
+    t->charged_ns += s->cpu_ns;
+    e->stats.eintr += s->eintr;
+    e->stats.samples++;
+    e->n++;
+}
+
+static void look(struct rf_engine *e, struct rf_thread *t)
+{
+    unsigned cpu;
+    char state = rf_thread_state(&e->threads, t, &cpu);
+    t->busy = state == 'R';
+    if (state == 'R')
+        sample(e, t, cpu);
+    else if (state == 'X' || state == 'Z')
+        e->list_old = true;
+    else
+        e->stats.slept++;
+}
+
+/* CPU time of the process that the threads known to be busy did not use. */
+static uint64_t unexplained(const struct rf_engine *e)
+{
+    uint64_t known = 0;
+    for (size_t i = 0; i < e->threads.n; i++)
+        if (e->threads.v[i].busy)
+            known += e->threads.v[i].used_ns;
+    return e->cpu_ns > known ? e->cpu_ns - known : 0;
+}
+
+/* Many threads, few of which run: those are looked at first, the others only when the process's clock shows that
+ * one of them ran too. */
+static void tick(void *ctx)
+{
+    struct rf_engine *e = ctx;
+    struct rf_threads *ts = &e->threads;
+    bool all = ts->n <= FEW_THREADS || e->stats.ticks % ALL_EVERY == 0;
+    for (size_t i = 0; i < ts->n && !all; i++) {
+        struct rf_thread *t = &ts->v[i];
+        if (!t->busy)
+            continue;
+        look(e, t);
+        if (!t->busy)
+            rf_thread_read_cpu(ts, t);
+        t->busy = true; /* until all are looked at: the sum must not lose what it has used */
+    }
+    bool more = !all && unexplained(e) > e->unexplained0_ns + UNEXPLAINED_NS;
+    for (size_t i = 0; i < ts->n && (all || more); i++)
+        if (all || !ts->v[i].busy)
+            look(e, &ts->v[i]);
+    if (all || more)
+        e->unexplained0_ns = unexplained(e);
+    assert(e->stopper.holds == 0);
+}
+
+static bool between(void *ctx)
+{
+    struct rf_engine *e = ctx;
+    return rf_stop_serve(&e->stopper);
+}
+
+/* --- in the caller's process --------------------------------------------------------------------------- */
+
+enum rf_status rf_engine_open(struct rf_engine **out, const struct rf_process *p, const struct rf_selector *selector,
+                              struct rf_error *err)
+{
+    *out = NULL;
+    struct rf_engine *e = calloc(1, sizeof *e);
+    if (!e)
+        return rf_fail(err, RF_FAILURE, ENOMEM, "out of memory");
+    e->process = p;
+    e->stopper.pid = p->pid;
+    if (selector)
+        e->selector = *selector;
+    bool born;
+    enum rf_status status = RF_OK;
+    if (!rf_threads_open(&e->threads, p) || !rf_threads_refresh(&e->threads, &born))
+        status = rf_fail(err, rf_process_alive(p) ? RF_FAILURE : RF_TARGET, errno, "cannot list the threads of %d: %s",
+                         (int)p->pid, strerror(errno));
+    /* A seccomp filter forbids ptrace(2) as such; one that is allowed finds that the thread is not its tracee. */
+    if (status == RF_OK && rf_raw(SYS_ptrace, PTRACE_PEEKUSER, p->pid, 0, 0, 0, 0) == -EPERM) {
+        status = rf_fail(err, RF_PERMISSION, EPERM, "cannot attach to %d: %s", (int)p->pid, strerror(EPERM));
+        rf_explain_permission(p, err);
+    }
+    if (status == RF_OK)
+        status = rf_maps_read(p, &e->maps, err);
+    if (status == RF_OK)
+        status = rf_holder_open(&e->holder, &(struct rf_holder_work){tick, between, e}, err);
+    if (status == RF_OK)
+        *out = e;
+    else
+        rf_engine_close(e);
+    return status;
+}
+
+void rf_engine_close(struct rf_engine *e)
+{
+    if (!e)
+        return;
+    rf_holder_close(e->holder);
+    rf_threads_close(&e->threads);
+    rf_maps_free(&e->maps);
+    for (size_t i = 0; i < e->n_slots; i++)
+        rf_snapshot_free(e->slot[i]);
+    free(e);
+}
+
+static bool renew(struct rf_engine *e)
+{
+    bool born = false;
+    if (e->list_old || e->stats.ticks % ALL_EVERY == 0 || rf_threads_count(&e->threads) != e->threads.n) {
+        if (!rf_threads_refresh(&e->threads, &born))
+            return false;
+        e->list_old = false;
+    }
+    uint64_t now = rf_now_ns();
+    if ((born || e->maps_old) && now - e->maps_ns >= MAPS_EVERY_NS) {
+        struct rf_maps maps;
+        e->maps_ns = now;
+        e->maps_old = false;
+        if (rf_maps_read(e->process, &maps, NULL) == RF_OK) {
+            rf_maps_free(&e->maps);
+            e->maps = maps;
+        }
+    }
+    return true;
+}
+
+/* Why SEIZE was not permitted: the thread was ending, or has another tracer; or this is for good. */
+static bool forbidden(struct rf_engine *e, pid_t tid)
+{
+    char path[32], status[8192];
+    uint64_t tracer = 0;
+    snprintf(path, sizeof path, "%d/status", (int)tid);
+    if (!rf_procfs_read(e->threads.task_fd, path, status, sizeof status) || strstr(status, "\nState:\tZ") ||
+        strstr(status, "\nState:\tX")) {
+        e->stats.lost_exited++;
+        e->list_old = true;
+        return false;
+    }
+    if (rf_procfs_status(status, "TracerPid", 10, &tracer) && tracer != 0) {
+        e->stats.lost_traced++;
+        return false;
+    }
+    e->stats.lost_other++;
+    return true;
+}
+
+enum rf_status rf_engine_tick(struct rf_engine *e, struct rf_snapshot *const **out, size_t *n, struct rf_error *err)
+{
+    *out = e->slot;
+    *n = e->n = 0;
+    e->n_denied = 0;
+    uint64_t cpu_ns = rf_process_cpu_ns(e->process);
+    bool ran = cpu_ns != e->cpu_ns;
+    e->cpu_ns = cpu_ns;
+    if (!ran || cpu_ns == 0) { /* nobody has run since the last tick, or nobody ever will */
+        e->stats.ticks++;
+        e->stats.slept += cpu_ns ? e->threads.n : 0;
+        return RF_OK;
+    }
+    if (!renew(e))
+        return rf_fail(err, RF_FAILURE, ENOMEM, "out of memory for the list of threads");
+    enum rf_status status = rf_holder_run(e->holder, err);
+    e->stats.ticks++;
+    bool denied = false;
+    for (size_t i = 0; i < e->n_denied; i++)
+        denied |= forbidden(e, e->denied[i]);
+    if (status == RF_OK && denied && e->n == 0) {
+        status = rf_fail(err, RF_PERMISSION, EPERM, "cannot attach to %d: %s", (int)e->process->pid, strerror(EPERM));
+        rf_explain_permission(e->process, err);
+    }
+    for (size_t i = 1; i < e->n; i++) { /* a main thread that woke was looked at after the busy ones */
+        if (e->slot[i]->main_thread) {
+            struct rf_snapshot *first = e->slot[0];
+            e->slot[0] = e->slot[i];
+            e->slot[i] = first;
+        }
+    }
+    *n = e->n;
+    return status;
+}
+
+static struct rf_thread *thread_of(struct rf_engine *e, pid_t tid)
+{
+    for (size_t i = 0; i < e->threads.n; i++)
+        if (e->threads.v[i].tid == tid)
+            return &e->threads.v[i];
+    return NULL;
+}
+
+void rf_engine_stack_root(struct rf_engine *e, pid_t tid, uint64_t cfa)
+{
+    struct rf_thread *t = thread_of(e, tid);
+    if (!t)
+        return;
+    t->stack_root = cfa;
+    if (cfa == 0 && t->stack_want < RF_STACK_MAX)
+        t->stack_want *= 2;
+}
+
+const struct rf_engine_stats *rf_engine_stats(const struct rf_engine *e)
+{
+    return &e->stats;
+}
+
+uint64_t rf_engine_held_ns(struct rf_engine *e)
+{
+    uint64_t longest = 0;
+    for (size_t i = 0; i < e->threads.n; i++) {
+        if (e->threads.v[i].held_ns > longest)
+            longest = e->threads.v[i].held_ns;
+        e->threads.v[i].held_ns = 0;
+    }
+    return longest;
+}

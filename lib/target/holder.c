@@ -1,0 +1,133 @@
+/* holder.c: makes the holder, hands it its jobs, and ends it. */
+#include "holder.h"
+#include "arch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STACK_SIZE = 256 * 1024, GUARD_SIZE = 64 * 1024, BETWEEN_MS = 1 };
+
+struct rf_holder {
+    struct rf_holder_work work;
+    pid_t creator;
+    int go_fd, done_fd; /* eventfd(2) */
+    int pidfd;          /* -1 unless it was started */
+    unsigned char *stack;
+};
+
+/* The life of the holder. Nothing here goes through libc, for the sake of the creator's errno. */
+static int live(void *arg)
+{
+    struct rf_holder *h = arg;
+    uint64_t token = 1;
+    rf_raw(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
+    rf_raw(SYS_prctl, PR_SET_NAME, (long)"rf-holder", 0, 0, 0, 0);
+    rf_raw(SYS_setsid, 0, 0, 0, 0, 0, 0);
+    bool orphan = rf_raw(SYS_getppid, 0, 0, 0, 0, 0, 0) != h->creator;
+    bool more = false;
+    while (!orphan) {
+        struct pollfd go = {.fd = h->go_fd, .events = POLLIN};
+        struct timespec soon = {.tv_nsec = BETWEEN_MS * 1000000};
+        long ready = rf_raw(SYS_ppoll, (long)&go, 1, more ? (long)&soon : 0, 0, 0, 0);
+        if (ready > 0 && rf_raw(SYS_read, h->go_fd, (long)&token, sizeof token, 0, 0, 0) == sizeof token) {
+            h->work.job(h->work.ctx);
+            more = h->work.between(h->work.ctx);
+            token = 1;
+            rf_raw(SYS_write, h->done_fd, (long)&token, sizeof token, 0, 0, 0);
+        } else if (more) {
+            more = h->work.between(h->work.ctx);
+        }
+    }
+    rf_raw(SYS_exit, 0, 0, 0, 0, 0, 0);
+    return 0;
+}
+
+/* Starts it with all signals blocked and with the default action for SIGCHLD, which announces stops: a child of
+ * clone without CLONE_SIGHAND has signal actions of its own, but begins with a copy of ours. */
+static int start(struct rf_holder *h)
+{
+    sigset_t all, before;
+    struct sigaction fallback = {.sa_handler = SIG_DFL}, child;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigaction(SIGCHLD, &fallback, &child);
+    int pid = clone(live, h->stack + GUARD_SIZE + STACK_SIZE, CLONE_VM | CLONE_FILES | CLONE_PIDFD, h,
+                    &h->pidfd);
+    int why = errno;
+    sigaction(SIGCHLD, &child, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = why;
+    return pid;
+}
+
+enum rf_status rf_holder_open(struct rf_holder **out, const struct rf_holder_work *work, struct rf_error *err)
+{
+    *out = NULL;
+    struct rf_holder *h = calloc(1, sizeof *h);
+    if (!h)
+        return rf_fail(err, RF_FAILURE, ENOMEM, "out of memory");
+    h->work = *work;
+    h->creator = getpid();
+    h->pidfd = -1;
+    h->go_fd = eventfd(0, EFD_CLOEXEC);
+    h->done_fd = eventfd(0, EFD_CLOEXEC);
+    h->stack = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+    if (h->stack == MAP_FAILED)
+        h->stack = NULL;
+    if (h->go_fd >= 0 && h->done_fd >= 0 && h->stack && mprotect(h->stack, GUARD_SIZE, PROT_NONE) == 0 &&
+        start(h) > 0) {
+        *out = h;
+        return RF_OK;
+    }
+    int why = errno;
+    rf_holder_close(h);
+    return rf_fail(err, RF_FAILURE, why, "cannot start the process that samples: %s", strerror(why));
+}
+
+enum rf_status rf_holder_run(struct rf_holder *h, struct rf_error *err)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    uint64_t token = 1;
+    bool done = false;
+    if (write(h->go_fd, &token, sizeof token) == sizeof token) {
+        struct pollfd wait[2] = {{.fd = h->done_fd, .events = POLLIN}, {.fd = h->pidfd, .events = POLLIN}};
+        while (poll(wait, 2, -1) < 0)
+            ;
+        done = (wait[0].revents & POLLIN) && read(h->done_fd, &token, sizeof token) == sizeof token;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return done ? RF_OK : rf_fail(err, RF_FAILURE, 0, "the process that samples was killed");
+}
+
+void rf_holder_close(struct rf_holder *h)
+{
+    if (!h)
+        return;
+    if (h->pidfd >= 0) {
+        siginfo_t info;
+        syscall(SYS_pidfd_send_signal, h->pidfd, SIGKILL, NULL, 0);
+        while (waitid(P_PIDFD, (id_t)h->pidfd, &info, WEXITED | __WALL) != 0 && errno == EINTR)
+            ;
+        close(h->pidfd);
+    }
+    if (h->go_fd >= 0)
+        close(h->go_fd);
+    if (h->done_fd >= 0)
+        close(h->done_fd);
+    if (h->stack)
+        munmap(h->stack, GUARD_SIZE + STACK_SIZE);
+    free(h);
+}

@@ -1,0 +1,147 @@
+/* threads.c: keeps the list of threads and reads their stat and schedstat. */
+#include "threads.h"
+#include "procfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Two descriptors for each of the first so many threads: well below the usual limit of 1024. */
+enum { KEEP_OPEN = 200, FIRST_STACK = 64 * 1024 };
+
+bool rf_threads_open(struct rf_threads *ts, const struct rf_process *p)
+{
+    *ts = (struct rf_threads){.task_fd = openat(p->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    return ts->task_fd >= 0;
+}
+
+static void forget(struct rf_thread *t)
+{
+    if (t->stat_fd >= 0)
+        close(t->stat_fd);
+    if (t->sched_fd >= 0)
+        close(t->sched_fd);
+}
+
+void rf_threads_close(struct rf_threads *ts)
+{
+    for (size_t i = 0; i < ts->n; i++)
+        forget(&ts->v[i]);
+    free(ts->v);
+    if (ts->task_fd >= 0)
+        close(ts->task_fd);
+    *ts = (struct rf_threads){.task_fd = -1};
+}
+
+size_t rf_threads_count(const struct rf_threads *ts)
+{
+    struct stat task;
+    return fstat(ts->task_fd, &task) == 0 && task.st_nlink > 2 ? (size_t)task.st_nlink - 2 : 0;
+}
+
+static bool read_task(const struct rf_threads *ts, const struct rf_thread *t, int *fd, const char *name, char *to,
+                      size_t n)
+{
+    char path[32];
+    if (*fd < 0) {
+        snprintf(path, sizeof path, "%d/%s", (int)t->tid, name);
+        if (t - ts->v >= KEEP_OPEN)
+            return rf_procfs_read(ts->task_fd, path, to, n);
+        *fd = openat(ts->task_fd, path, O_RDONLY | O_CLOEXEC);
+    }
+    ssize_t got = *fd >= 0 ? pread(*fd, to, n - 1, 0) : -1;
+    to[got > 0 ? got : 0] = 0;
+    return got > 0;
+}
+
+char rf_thread_state(const struct rf_threads *ts, struct rf_thread *t, unsigned *cpu)
+{
+    char text[512];
+    *cpu = ~0u;
+    if (!read_task(ts, t, &t->stat_fd, "stat", text, sizeof text))
+        return 'X';
+    const char *state = rf_procfs_stat_field(text, 3);
+    if (!state)
+        return 'X';
+    const char *processor = *state == 'R' ? rf_procfs_stat_field(text, 39) : NULL;
+    if (processor)
+        *cpu = (unsigned)strtoul(processor, NULL, 10);
+    return *state;
+}
+
+bool rf_thread_read_cpu(const struct rf_threads *ts, struct rf_thread *t)
+{
+    char text[96];
+    if (!read_task(ts, t, &t->sched_fd, "schedstat", text, sizeof text))
+        return false;
+    t->used_ns = strtoull(text, NULL, 10);
+    return true;
+}
+
+/* The order of the list is that of creation, so the search goes on where the last one ended. */
+static struct rf_thread *find(struct rf_thread *v, size_t n, pid_t tid, size_t *at)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t k = (*at + i) % n;
+        if (v[k].tid == tid) {
+            *at = k + 1;
+            return &v[k];
+        }
+    }
+    return NULL;
+}
+
+/* Appends one thread to *to: as known before, or new. */
+static bool keep(const struct rf_threads *ts, struct rf_threads *to, pid_t tid, size_t *at, bool *born)
+{
+    if (to->n == to->room) {
+        size_t room = to->room ? to->room * 2 : 16;
+        struct rf_thread *more = realloc(to->v, room * sizeof *more);
+        if (!more)
+            return false;
+        to->v = more;
+        to->room = room;
+    }
+    struct rf_thread *t = &to->v[to->n++], *old = find(ts->v, ts->n, tid, at);
+    if (old) {
+        *t = *old;
+        old->tid = 0;
+        return true;
+    }
+    *born = true;
+    *t = (struct rf_thread){.tid = tid, .stat_fd = -1, .sched_fd = -1, .stack_want = FIRST_STACK};
+    if (!ts->listed && rf_thread_read_cpu(to, t))
+        t->charged_ns = t->used_ns;
+    return true;
+}
+
+bool rf_threads_refresh(struct rf_threads *ts, bool *born)
+{
+    struct rf_threads now = {.task_fd = ts->task_fd, .listed = true};
+    _Alignas(struct dirent64) char entries[8192];
+    size_t at = 0;
+    bool fine = true;
+    ssize_t got;
+    *born = false;
+    lseek(ts->task_fd, 0, SEEK_SET);
+    while (fine && (got = getdents64(ts->task_fd, entries, sizeof entries)) > 0) {
+        for (ssize_t k = 0; fine && k < got;) {
+            const struct dirent64 *d = (const struct dirent64 *)(entries + k);
+            pid_t tid = (pid_t)strtol(d->d_name, NULL, 10);
+            if (tid > 0)
+                fine = keep(ts, &now, tid, &at, born);
+            k += d->d_reclen;
+        }
+    }
+    /* A thread listed twice would be found once and then be new; where memory ran out the rest is forgotten. */
+    for (size_t i = 0; i < ts->n; i++)
+        if (ts->v[i].tid)
+            forget(&ts->v[i]);
+    free(ts->v);
+    *ts = now;
+    return fine;
+}

@@ -1,0 +1,38 @@
+/* threads.h: the target's threads, and the two cheap questions asked of each: is it running, what has it used?
+ * Their files stay open, since opening costs more than reading. Only for lib/target. */
+#ifndef RF_THREADS_H
+#define RF_THREADS_H
+
+#include "process.h"
+
+struct rf_thread {
+    pid_t tid;
+    int stat_fd, sched_fd; /* -1: opened for each look */
+    bool busy;             /* was running when all were last looked at */
+    uint64_t charged_ns;   /* CPU time up to its last sample */
+    uint64_t used_ns;      /* CPU time when last read */
+    uint64_t held_ns;      /* for rf_engine_held_ns */
+    uint64_t stack_root;   /* 0: not known */
+    size_t stack_want;     /* then so much is copied */
+};
+
+struct rf_threads {
+    struct rf_thread *v; /* the main thread first, as the kernel lists them */
+    size_t n, room;
+    int task_fd;
+    bool listed; /* once: whatever a thread that appears later has used, it used since */
+};
+
+bool rf_threads_open(struct rf_threads *ts, const struct rf_process *p);
+void rf_threads_close(struct rf_threads *ts);
+/* Lists them anew. *born: some were not known before. False when out of memory. */
+bool rf_threads_refresh(struct rf_threads *ts, bool *born);
+/* Their number now, without a listing; 0 when the process has ended. */
+size_t rf_threads_count(const struct rf_threads *ts);
+
+/* The state letter of proc(5), 'X' when it has gone; and the CPU that it is or was last on. */
+char rf_thread_state(const struct rf_threads *ts, struct rf_thread *t, unsigned *cpu);
+/* CPU time in ns (schedstat), right for a thread that does not run just now. Updates t->used_ns. */
+bool rf_thread_read_cpu(const struct rf_threads *ts, struct rf_thread *t);
+
+#endif
