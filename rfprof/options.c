@@ -47,7 +47,7 @@ static bool take_pid(struct options *o, const char *text)
 
 static bool take_duration(struct options *o, const char *text)
 {
-    return number(text, 1e-3, 1e9, &o->duration);
+    return number(text, 1e-9, 1e9, &o->duration);
 }
 
 static bool take_rate(struct options *o, const char *text)
@@ -117,7 +117,7 @@ static const struct row rows[] = {
     {'p', "pid", "PID", "the process to sample, decimal or 0x hex", FOR_RECORD | FOR_CHECK, take_pid,
      "a process id, decimal or 0x hex"},
     {'d', "duration", "SEC", "how long, fractions allowed (default: until Ctrl-C or the target ends)", FOR_RECORD,
-     take_duration, "seconds, at least 0.001"},
+     take_duration, "seconds, more than 0"},
     {'r', "rate", "HZ", "samples per second and thread, 1 to 10000 (default 100)", FOR_RECORD, take_rate,
      "a number from 1 to 10000"},
     {'o', "output", "FILE", "write there, the format by the extension; may be repeated; - is stdout", FOR_RECORD,

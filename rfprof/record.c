@@ -30,6 +30,7 @@ struct recording {
     uint64_t started_ns, begin_ns, end_ns, first_tick_ns;
     double rate;       /* as last told to the user */
     bool progress;     /* stderr is a terminal */
+    enum rf_target_state state; /* at the end */
 };
 
 /* The thread group of a thread id, which is the process that gets sampled; pid itself when it cannot be told. */
@@ -118,10 +119,12 @@ static void wait_until(const struct recording *r, uint64_t until)
     ppoll(fds, 2, &t, NULL);
 }
 
-static bool target_ended(const struct recording *r)
+/* Between two ticks only the descriptor knows that the target ended. */
+static enum rf_target_state target_state(const struct recording *r)
 {
     struct pollfd fd = {rf_session_pidfd(r->session), POLLIN, 0};
-    return rf_session_state(r->session) != RF_RUNNING || poll(&fd, 1, 0) > 0;
+    enum rf_target_state state = rf_session_state(r->session);
+    return state == RF_RUNNING && poll(&fd, 1, 0) > 0 ? RF_EXITED : state;
 }
 
 static void tell_new_rate(struct recording *r)
@@ -139,7 +142,7 @@ static void tell_new_rate(struct recording *r)
 static enum rf_status sample(struct recording *r, struct rf_error *err)
 {
     uint64_t next_progress = r->progress ? r->begin_ns + PROGRESS_NS : UINT64_MAX;
-    while (!asked_to_end(r) && !target_ended(r)) {
+    while (!asked_to_end(r) && target_state(r) == RF_RUNNING) {
         uint64_t now = now_ns(), tick = rf_session_next_ns(r->session);
         if (now >= r->end_ns)
             break;
@@ -173,21 +176,6 @@ static void tell_beginning(const struct recording *r)
         note("found %s", rf_session_describe(r->session));
 }
 
-static void tell_end(const struct recording *r, const struct rf_account *a, uint64_t wall_ns)
-{
-    enum rf_target_state state = rf_session_state(r->session);
-    if (state == RF_EXECED)
-        note("%d executed another program; the recording ends there", r->options->pid);
-    else if (target_ended(r))
-        note("%d ended after %.1f s", r->options->pid, (double)wall_ns / 1e9);
-    if (r->options->verbose && r->first_tick_ns)
-        note("first tick %.1f ms after the start", (double)(r->first_tick_ns - r->started_ns) / 1e6);
-    summary_print(stderr, a, r->options->verbose);
-    double slept = summary_slept_percent(a, wall_ns);
-    if (a->samples && slept >= 50)
-        note("the target slept %.0f %% of the time; the shares are of the CPU time that it used", slept);
-}
-
 /* Renders everything, lets go of the target, writes everything. The first failure is the one reported. */
 static enum rf_status finish(struct recording *r, struct rf_error *err)
 {
@@ -206,6 +194,20 @@ static enum rf_status finish(struct recording *r, struct rf_error *err)
         }
     }
     return status;
+}
+
+static void tell_end(const struct recording *r, const struct rf_account *a, uint64_t wall_ns)
+{
+    if (r->state == RF_EXECED)
+        note("%d executed another program; the recording ends there", r->options->pid);
+    else if (r->state == RF_EXITED)
+        note("%d ended after %.1f s", r->options->pid, (double)wall_ns / 1e9);
+    if (r->options->verbose && r->first_tick_ns)
+        note("first tick %.1f ms after the start", (double)(r->first_tick_ns - r->started_ns) / 1e6);
+    summary_print(stderr, a, r->options->verbose);
+    double slept = summary_slept_percent(a, wall_ns);
+    if (a->samples && slept >= 50)
+        note("the target slept %.0f %% of the time; the shares are of the CPU time that it used", slept);
 }
 
 static enum rf_status no_samples(const struct rf_account *a, uint64_t wall_ns, struct rf_error *err)
@@ -239,9 +241,10 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
     uint64_t wall_ns = now_ns() - r->begin_ns;
     clear_progress(r);
     rf_session_account(r->session, &account);
+    r->state = target_state(r);
+    status = finish(r, &unwritten);
     if (!o->quiet)
         tell_end(r, &account, wall_ns);
-    status = finish(r, &unwritten);
 
     if (sampled != RF_OK) {
         if (status != RF_OK)

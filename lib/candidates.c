@@ -1,0 +1,172 @@
+/* candidates.c: which processes could be profiled: those whose program, or whose loaded Python extension, is a
+ * rayforce runtime. Programs are told by their symbols, not by their names, each file once. */
+#include "layout/layout.h"
+#include "target/procfs.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct verdict {
+    dev_t dev;
+    ino_t ino;
+    bool rayforce;
+};
+
+struct search {
+    struct rf_candidate *found;
+    size_t n_found, room_found;
+    struct verdict *seen; /* files that were looked into */
+    size_t n_seen, room_seen;
+    bool no_memory;
+};
+
+static bool grow(struct search *s, void **array, size_t n, size_t *room, size_t size)
+{
+    if (n < *room)
+        return true;
+    size_t more = *room ? *room * 2 : 32;
+    void *bigger = reallocarray(*array, more, size);
+    if (!bigger) {
+        s->no_memory = true;
+        return false;
+    }
+    *array = bigger;
+    *room = more;
+    return true;
+}
+
+static bool is_rayforce_file(struct search *s, const char *path)
+{
+    struct stat st;
+    struct rf_image *image;
+    if (stat(path, &st) < 0)
+        return false;
+    for (size_t i = 0; i < s->n_seen; i++)
+        if (s->seen[i].dev == st.st_dev && s->seen[i].ino == st.st_ino)
+            return s->seen[i].rayforce;
+    if (!grow(s, (void **)&s->seen, s->n_seen, &s->room_seen, sizeof *s->seen))
+        return false;
+    bool rayforce = false;
+    if (rf_image_open_file(&image, path, NULL) == RF_OK) {
+        rayforce = rf_image_is_rayforce(image);
+        rf_image_close_file(image);
+    }
+    s->seen[s->n_seen++] = (struct verdict){st.st_dev, st.st_ino, rayforce};
+    return rayforce;
+}
+
+/* The Python package has the runtime in an extension module, _rayforce_c.*.so. */
+static bool extension_of(const struct rf_process *p, char *path, size_t size)
+{
+    struct rf_maps maps;
+    bool found = false;
+    if (rf_maps_read(p, &maps, NULL) != RF_OK)
+        return false;
+    for (size_t i = 0; i < maps.n && !found; i++) {
+        const char *base = strrchr(maps.v[i].path, '/');
+        if (base && !strncmp(base, "/_rayforce_c", 12)) {
+            int n = snprintf(path, size, "/proc/%d/root%s", p->pid, maps.v[i].path);
+            found = n > 0 && (size_t)n < size;
+        }
+    }
+    rf_maps_free(&maps);
+    return found;
+}
+
+/* The first line of what an error says to do or, without one, what happened. */
+static void why_not(struct rf_candidate *c, const struct rf_error *err)
+{
+    const char *text = err->next[0] ? err->next + strspn(err->next, " ") : err->what;
+    snprintf(c->how, sizeof c->how, "no: %.*s", (int)strcspn(text, "\n"), text);
+}
+
+static void judge(struct rf_candidate *c, const char *path)
+{
+    struct rf_image *image;
+    struct rf_runtime rt;
+    struct rf_error err = {0};
+    if (rf_image_open_file(&image, path, &err) != RF_OK) {
+        why_not(c, &err);
+        return;
+    }
+    if (rf_layout_choose(&rt, image, &err) == RF_OK) {
+        snprintf(c->release, sizeof c->release, "%s", rt.layout.release);
+        snprintf(c->how, sizeof c->how, "yes");
+    } else {
+        snprintf(c->how, sizeof c->how, "no: unknown layout");
+    }
+    rf_image_close_file(image);
+}
+
+static void command_line(struct rf_candidate *c)
+{
+    char path[64], text[sizeof c->command] = "";
+    snprintf(path, sizeof path, "/proc/%d/cmdline", c->pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    while (n > 0 && !text[n - 1])
+        n--;
+    for (ssize_t i = 0; i < n; i++)
+        c->command[i] = text[i] ? text[i] : ' ';
+}
+
+/* A process that cannot be opened is known by its name only. */
+static bool named_rayforce(pid_t pid)
+{
+    char path[64], comm[32];
+    snprintf(path, sizeof path, "/proc/%d/comm", pid);
+    return rf_procfs_read(AT_FDCWD, path, comm, sizeof comm) && !strcmp(comm, "rayforce\n");
+}
+
+static void look_at(struct search *s, pid_t pid)
+{
+    struct rf_candidate c = {.pid = pid, .release = "unknown"};
+    struct rf_error err = {0};
+    struct rf_process *p = NULL;
+    char path[4200];
+    bool found;
+    if (rf_process_open(&p, pid, &err) != RF_OK) {
+        found = err.status == RF_PERMISSION && named_rayforce(pid);
+        why_not(&c, &err);
+    } else {
+        snprintf(path, sizeof path, "/proc/%d/exe", pid);
+        found = is_rayforce_file(s, path) || named_rayforce(pid) || extension_of(p, path, sizeof path);
+        if (found)
+            judge(&c, path);
+    }
+    rf_process_close(p);
+    if (found && grow(s, (void **)&s->found, s->n_found, &s->room_found, sizeof *s->found)) {
+        command_line(&c);
+        s->found[s->n_found++] = c;
+    }
+}
+
+enum rf_status rf_candidates(struct rf_candidate **out, size_t *n, struct rf_error *err)
+{
+    struct search s = {0};
+    DIR *proc = opendir("/proc");
+    if (!proc)
+        return rf_fail(err, RF_FAILURE, errno, "cannot read /proc: %s", strerror(errno));
+    for (struct dirent *entry; !s.no_memory && (entry = readdir(proc));) {
+        pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? (pid_t)strtol(entry->d_name, NULL, 10) : 0;
+        if (pid > 0 && pid != getpid())
+            look_at(&s, pid);
+    }
+    closedir(proc);
+    free(s.seen);
+    if (s.no_memory) {
+        free(s.found);
+        return rf_fail(err, RF_FAILURE, ENOMEM, "out of memory");
+    }
+    *out = s.found;
+    *n = s.n_found;
+    return RF_OK;
+}
