@@ -12,8 +12,8 @@ SANITIZE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sani
 DEPS = gcc make libc6-dev libdw-dev libelf-dev libunwind-dev uthash-dev \
        libcmocka-dev python3 python3-pip procps
 
-LIB_O := $(patsubst %.c,$(B)/%.o,$(wildcard lib/*.c lib/*/*.c))
-CLI_O := $(patsubst %.c,$(B)/%.o,$(wildcard rfprof/*.c))
+LIB_O := $(patsubst %.c,$(B)/obj/%.o,$(wildcard lib/*.c lib/*/*.c)) $(B)/catalog.o
+CLI_O := $(patsubst %.c,$(B)/obj/%.o,$(wildcard rfprof/*.c))
 UNITS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/*.c))
 FIXTURES := $(patsubst %.c,$(B)/%,$(wildcard fixtures/*.c))
 SHELL_TESTS := $(wildcard tests/*.sh)
@@ -24,7 +24,15 @@ $(B)/rfprof: $(CLI_O) $(B)/librfprof.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 $(B)/librfprof.a: $(LIB_O)
 	rm -f $@ && $(AR) rcs $@ $^
-$(B)/%.o: %.c
+# The catalog of layouts: each text file becomes a string.
+CATALOG := $(sort $(wildcard lib/layout/catalog/*.layout))
+$(B)/catalog.c: $(CATALOG) Makefile
+	@mkdir -p $(@D)
+	{ echo '#include "layout/layout.h"'; echo 'const char *const rf_catalog[] = {'; \
+	for f in $(CATALOG); do sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $$f; echo ,; done; echo 'NULL};'; } >$@
+$(B)/catalog.o: $(B)/catalog.c
+	$(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) -MMD -MP -c -o $@ $<
 

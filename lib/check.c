@@ -1,0 +1,114 @@
+/* check.c: what can be found out about a process without sampling it: what a user is told to run and to send. */
+#include "rfprof.h"
+
+#include "layout/layout.h"
+#include "target/engine.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+struct report {
+    struct rf_finding *v;
+    size_t n, max;
+};
+
+static void __attribute__((format(printf, 4, 5))) say(struct report *r, const char *name, int state, const char *fmt, ...)
+{
+    if (r->n == r->max)
+        return;
+    struct rf_finding *f = &r->v[r->n++];
+    va_list ap;
+    snprintf(f->name, sizeof f->name, "%s", name);
+    va_start(ap, fmt);
+    vsnprintf(f->value, sizeof f->value, fmt, ap);
+    va_end(ap);
+    f->state = state;
+}
+
+static void say_build(struct report *r, const struct rf_image *image)
+{
+    const char *id = rf_image_build_id(image), *compiler = rf_image_comment(image);
+    say(r, "file", RF_FINE, "%s", rf_image_path(image));
+    say(r, "build-id", *id ? RF_FINE : RF_NOTE, "%s", *id ? id : "none");
+    say(r, "compiler", RF_FINE, "%s", *compiler ? compiler : "not recorded");
+    say(r, "symbols", rf_image_has_symtab(image) ? RF_FINE : RF_BAD, "%s%s",
+        rf_image_has_symtab(image) ? ".symtab" : "stripped: .dynsym only", rf_image_has_dwarf(image) ? ", DWARF" : ", no DWARF");
+}
+
+/* The thread-local __VM of the main thread and __RUNTIME->vms[0] are the same thing on the releases of the catalog. The
+ * thread-local's address needs a register, so one thread is stopped, once, if it happens to run. */
+static void say_vm(struct report *r, const struct rf_process *p, const struct rf_runtime *rt)
+{
+    struct rf_engine *engine;
+    struct rf_snapshot *const *v;
+    struct rf_error ignored;
+    struct rf_selector none = {NULL, NULL};
+    uint64_t tls = 0;
+    size_t n = 0;
+    if (!rt->vm_tls_offset || rf_engine_open(&engine, p, &none, &ignored) != RF_OK) {
+        say(r, "vm", RF_FINE, "0x%llx", (unsigned long long)rt->vm);
+        return;
+    }
+    bool seen = rf_engine_tick(engine, &v, &n, &ignored) == RF_OK && n > 0 && v[0]->main_thread &&
+                rf_read_u64(&p->memory, v[0]->fs_base - rt->vm_tls_offset, &tls);
+    rf_engine_close(engine);
+    if (!seen)
+        say(r, "vm", RF_FINE, "0x%llx (thread-local __VM not compared: the main thread sleeps)", (unsigned long long)rt->vm);
+    else
+        say(r, "vm", tls == rt->vm ? RF_FINE : RF_BAD, "0x%llx, thread-local __VM %s0x%llx", (unsigned long long)rt->vm,
+            tls == rt->vm ? "the same, " : "differs: ", (unsigned long long)tls);
+}
+
+static void say_runtime(struct report *r, const struct rf_process *p, const struct rf_runtime *rt, unsigned builtins)
+{
+    int32_t workers = 0, globals = 0;
+    char layout[64];
+    rf_layout_describe(&rt->layout, layout, sizeof layout);
+    say(r, "layout", RF_FINE, "%s; fits the process: VM, globals and %u builtins agree", layout, builtins);
+    rf_read_i32(&p->memory, rt->g_env + (uint64_t)rt->layout.env_count, &globals);
+    say(r, "globals", RF_FINE, "%d", globals);
+    say_vm(r, p, rt);
+    rf_read_i32(&p->memory, rt->g_pool + (uint64_t)rt->layout.pool_workers, &workers);
+    say(r, "threads", RF_FINE, "%u, of them %d pool workers", rf_process_threads(p), workers);
+}
+
+enum rf_status rf_check(pid_t pid, struct rf_finding *findings, size_t max, size_t *n, struct rf_error *err)
+{
+    struct report r = {findings, 0, max};
+    struct rf_process *p = NULL;
+    struct rf_images *images = NULL;
+    struct rf_runtime rt;
+    unsigned builtins = 0;
+    enum rf_status status = rf_process_open(&p, pid, err);
+    if (status != RF_OK) {
+        say(&r, status == RF_PERMISSION ? "permission" : "process", RF_BAD, "%s", err->what);
+        goto out;
+    }
+    say(&r, "process", RF_FINE, "%d (%s)%s", (int)p->pid, p->comm, p->was_tid ? ", of which a thread was named" : "");
+    say(&r, "permission", RF_FINE, "its memory can be read");
+    status = rf_images_open(&images, p, err);
+    if (status != RF_OK)
+        goto out;
+    const struct rf_image *image = rf_runtime_image(images);
+    if (!image) {
+        status = rf_fail(err, RF_TARGET, 0, "%d (%s) is not a rayforce process", (int)p->pid, p->comm);
+        rf_hint(err, "none of the files that it has mapped defines __RUNTIME and g_env");
+        say(&r, "release", RF_BAD, "none: no file mapped there has the symbols of a rayforce runtime");
+        goto out;
+    }
+    say_build(&r, image);
+    status = rf_layout_choose(&rt, image, err);
+    if (status == RF_OK) {
+        say(&r, "release", RF_FINE, "%s, core %s", rt.layout.release, rt.version);
+        status = rf_layout_validate(&rt, &p->memory, &builtins, err);
+    }
+    if (status == RF_OK)
+        say_runtime(&r, p, &rt, builtins);
+    else
+        say(&r, "layout", RF_BAD, "%s", err->what);
+out:
+    rf_images_close(images);
+    rf_process_close(p);
+    *n = r.n;
+    return status;
+}

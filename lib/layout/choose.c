@@ -1,0 +1,162 @@
+/* choose.c: which layout fits the build that is mapped in the target: by build-id, else by fingerprint. */
+#include "layout.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+
+bool rf_image_is_rayforce(const struct rf_image *image)
+{
+    struct rf_symbol s;
+    return rf_image_find(image, "__RUNTIME", &s) && rf_image_find(image, "g_env", &s);
+}
+
+const struct rf_image *rf_runtime_image(const struct rf_images *images)
+{
+    for (size_t i = 0; i < rf_images_count(images); i++)
+        if (rf_image_is_rayforce(rf_images_get(images, i)))
+            return rf_images_get(images, i);
+    return NULL;
+}
+
+/* ray_version_string is "lea disp32(%rip),%rax; ret", with endbr64 before it on some builds (internals §8). */
+static void read_version(const struct rf_image *image, char *out, size_t size)
+{
+    static const unsigned char endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa}, lea[3] = {0x48, 0x8d, 0x05};
+    struct rf_symbol s;
+    unsigned char code[12];
+    int32_t disp;
+    out[0] = 0;
+    if (!rf_image_find(image, "ray_version_string", &s) || !rf_image_read(image, s.addr, code, sizeof code))
+        return;
+    size_t at = memcmp(code, endbr64, sizeof endbr64) == 0 ? sizeof endbr64 : 0;
+    if (memcmp(code + at, lea, sizeof lea) != 0)
+        return;
+    memcpy(&disp, code + at + sizeof lea, sizeof disp);
+    uint64_t text = s.addr + at + sizeof lea + sizeof disp + (uint64_t)(int64_t)disp;
+    size_t n = 0;
+    while (n + 1 < size && rf_image_read(image, text + n, out + n, 1) && out[n] >= ' ' && out[n] < 0x7f)
+        n++;
+    out[n] = 0;
+}
+
+/* The dispatch table's name is the compiler's choice: dispatch.N (gcc) or vm_exec*.dispatch (clang). */
+static bool is_dispatch(const char *name)
+{
+    if (strncmp(name, "dispatch.", 9) == 0)
+        return true;
+    const char *dot = strchr(name, '.');
+    return strncmp(name, "vm_exec", 7) == 0 && dot && strcmp(dot, ".dispatch") == 0;
+}
+
+static bool visit(void *ctx, const struct rf_symbol *s)
+{
+    struct rf_runtime *rt = ctx;
+    if (s->type == STT_OBJECT && is_dispatch(s->name) && s->size >= 8) {
+        rt->dispatch = s->addr;
+        rt->opcodes = (int32_t)(s->size / 8);
+    } else if (s->type == STT_FUNC && strncmp(s->name, "vm_exec", 7) == 0 && !strstr(s->name, ".cold") &&
+               s->size > rt->interpreter_size) {
+        rt->interpreter = s->addr;
+        rt->interpreter_size = s->size;
+    }
+    return true;
+}
+
+static bool find(const struct rf_image *image, const char *name, uint64_t *addr, uint64_t *size, struct rf_error *err)
+{
+    struct rf_symbol s;
+    if (!rf_image_find(image, name, &s)) {
+        rf_fail(err, RF_TARGET, 0, "%s: no symbol %s", rf_image_path(image), name);
+        rf_hint(err, "%s", rf_image_has_symtab(image) ? "not a build of rayforce 2.x"
+                                                      : "the file is stripped: run the executable as it was released");
+        return false;
+    }
+    *addr = s.addr;
+    *size = s.size;
+    return true;
+}
+
+/* Symbols that every 2.x build has; sizes are part of the fingerprint. */
+static enum rf_status resolve(struct rf_runtime *rt, struct rf_layout *found, struct rf_error *err)
+{
+    const struct rf_image *image = rt->image;
+    uint64_t size, env, sym, pool, memsz, align;
+    if (!find(image, "__RUNTIME", &rt->runtime, &size, err) || !find(image, "g_env", &rt->g_env, &env, err) ||
+        !find(image, "g_sym", &rt->g_sym, &sym, err) || !find(image, "g_pool", &rt->g_pool, &pool, err) ||
+        !find(image, "ray_parallel_flag", &rt->parallel_flag, &size, err))
+        return RF_TARGET;
+    rf_image_each_symbol(image, visit, rt);
+    if (!rt->interpreter || !rt->dispatch) {
+        rf_fail(err, RF_TARGET, 0, "%s: no symbol %s", rf_image_path(image),
+                rt->interpreter ? "for the dispatch table" : "for the interpreter (vm_exec...)");
+        rf_hint(err, "this build of rayforce is not known");
+        return RF_TARGET;
+    }
+    /* The executable's TLS block ends at fs_base (x86-64 TLS variant II); a shared object's place is only in the dtv. */
+    struct rf_symbol vm;
+    bool executable = rf_image_find(image, "main", &vm);
+    if (executable && rf_image_find(image, "__VM", &vm) && vm.type == STT_TLS &&
+        rf_image_tls(image, &memsz, &align) && align)
+        rt->vm_tls_offset = (memsz + align - 1) / align * align - vm.addr;
+    found->opcodes = rt->opcodes;
+    found->size_interpreter = (int32_t)rt->interpreter_size;
+    found->size_g_env = (int32_t)env;
+    found->size_g_sym = (int32_t)sym;
+    found->size_g_pool = (int32_t)pool;
+    return RF_OK;
+}
+
+static bool has_build_id(const struct rf_layout *l, const char *id)
+{
+    for (unsigned i = 0; i < RF_LAYOUT_IDS; i++)
+        if (*id && strcmp(l->build_id[i], id) == 0)
+            return true;
+    return false;
+}
+
+/* Same version and same sizes of everything whose layout is in the catalog. The interpreter's size is left out: the
+ * same source built with other flags has the same structs. */
+static bool same_fingerprint(const struct rf_layout *l, const struct rf_layout *found, const char *version)
+{
+    return strcmp(l->core, version) == 0 && l->opcodes == found->opcodes && l->size_g_env == found->size_g_env &&
+           l->size_g_sym == found->size_g_sym && l->size_g_pool == found->size_g_pool;
+}
+
+enum rf_status rf_layout_choose(struct rf_runtime *rt, const struct rf_image *image, struct rf_error *err)
+{
+    struct rf_layout found = {0}, entry;
+    const char *id = rf_image_build_id(image);
+    unsigned line;
+    memset(rt, 0, sizeof *rt);
+    rt->image = image;
+    if (resolve(rt, &found, err) != RF_OK)
+        return RF_TARGET;
+    read_version(image, rt->version, sizeof rt->version);
+    for (const char *const *text = rf_catalog; *text; text++) {
+        if (!rf_layout_parse(&entry, *text, &line))
+            return rf_fail(err, RF_FAILURE, 0, "the catalog is damaged: entry '%s', line %u", entry.release, line);
+        if (has_build_id(&entry, id)) {
+            rt->layout = entry;
+            rt->layout.origin = RF_ORIGIN_BUILD_ID;
+            return RF_OK;
+        }
+        if (!rt->layout.origin && same_fingerprint(&entry, &found, rt->version)) {
+            rt->layout = entry;
+            rt->layout.origin = RF_ORIGIN_FINGERPRINT;
+        }
+    }
+    if (rt->layout.origin)
+        return RF_OK;
+    rf_fail(err, RF_TARGET, 0, "%s: unknown build of rayforce", rf_image_path(image));
+    rf_hint(err, "found: version '%s', build-id %s, %d opcodes, g_env %d, g_sym %d, g_pool %d bytes", rt->version,
+            *id ? id : "none", found.opcodes, found.size_g_env, found.size_g_sym, found.size_g_pool);
+    rf_hint(err, "no entry of the catalog has this build-id or this fingerprint");
+    return RF_TARGET;
+}
+
+void rf_layout_describe(const struct rf_layout *l, char *out, size_t n)
+{
+    static const char *const by[] = {"none", "build-id", "fingerprint"};
+    snprintf(out, n, "catalog %s, by %s", l->release, by[l->origin]);
+}

@@ -1,0 +1,229 @@
+/* code.c: decodes bytecode and finds the operand stack's depth by abstract interpretation. */
+#include "code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* pops and pushes are for a fixed effect; with `args`, the operand is added to pops. */
+static const struct op {
+    const char *name;
+    unsigned char operands, pops, pushes;
+    bool args;
+} ops[OP_COUNT] = {
+    [OP_RET] = {"RET", 0, 1, 0, false},
+    [OP_JMP] = {"JMP", 2, 0, 0, false},
+    [OP_JMPF] = {"JMPF", 2, 1, 0, false},
+    [OP_LOADCONST] = {"LOADCONST", 1, 0, 1, false},
+    [OP_LOADENV] = {"LOADENV", 1, 0, 1, false},
+    [OP_STOREENV] = {"STOREENV", 1, 1, 0, false},
+    [OP_POP] = {"POP", 0, 1, 0, false},
+    [OP_RESOLVE] = {"RESOLVE", 1, 0, 1, false},
+    [OP_CALL1] = {"CALL1", 0, 2, 1, false},
+    [OP_CALL2] = {"CALL2", 0, 3, 1, false},
+    [OP_CALLN] = {"CALLN", 1, 1, 1, true},
+    [OP_CALLF] = {"CALLF", 1, 1, 1, true},
+    [OP_CALLS] = {"CALLS", 1, 0, 1, true},
+    [OP_CALLD] = {"CALLD", 1, 1, 1, true},
+    [OP_DUP] = {"DUP", 0, 0, 1, false},
+    [OP_LOADCONST_W] = {"LOADCONST_W", 2, 0, 1, false},
+    [OP_RESOLVE_W] = {"RESOLVE_W", 2, 0, 1, false},
+    [OP_TRAP] = {"TRAP", 2, 0, 0, false},
+    [OP_TRAP_END] = {"TRAP_END", 0, 0, 0, false},
+    [OP_STOREGLOBAL] = {"STOREGLOBAL", 1, 1, 1, false},
+    [OP_STOREGLOBAL_W] = {"STOREGLOBAL_W", 2, 1, 1, false},
+    [OP_SCOPE_BEGIN] = {"SCOPE_BEGIN", 0, 1, 0, false},
+    [OP_SCOPE_END] = {"SCOPE_END", 0, 1, 0, false},
+    [OP_TRYH] = {"TRYH", 0, 2, 1, false},
+    [OP_FORCE] = {"FORCE", 0, 1, 1, false},
+    [OP_BINDCAPS] = {"BINDCAPS", 1, 0, 0, false},
+    [OP_LOADSELF] = {"LOADSELF", 0, 0, 1, false},
+    [OP_MKCLOSURE] = {"MKCLOSURE", 0, 3, 1, false},
+    [OP_LOADENVG] = {"LOADENVG", 3, 0, 1, false},
+    [OP_SCOPE_BEGIN_E] = {"SCOPE_BEGIN_E", 0, 1, 0, false},
+    [OP_CALLG1] = {"CALLG1", 1, 1, 1, true},
+    [OP_CALLG2] = {"CALLG2", 1, 1, 1, true},
+    [OP_CALLGN] = {"CALLGN", 1, 1, 1, true},
+};
+
+/* A slot of the abstract stack is the constant that was pushed there, or OTHER; stacks deeper than this are not kept. */
+enum { OTHER = -1, STACK_MAX = 256 };
+
+const char *rf_op_name(enum rf_op op)
+{
+    return ops[op].name;
+}
+
+unsigned rf_op_operands(enum rf_op op)
+{
+    return ops[op].operands;
+}
+
+static int32_t pops_of(enum rf_op op, uint32_t arg)
+{
+    int32_t k = ops[op].pops + (ops[op].args ? (int32_t)arg : 0);
+    return k;
+}
+
+static bool is_call(enum rf_op op)
+{
+    return op == OP_CALL1 || op == OP_CALL2 || op == OP_CALLN || op == OP_CALLF ||
+           (op >= OP_CALLG1 && op <= OP_CALLGN);
+}
+
+static const struct rf_instruction *find(const struct rf_code *c, uint32_t pos, size_t member)
+{
+    size_t lo = 0, hi = c->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        uint32_t at;
+        memcpy(&at, (const char *)&c->v[mid] + member, sizeof at);
+        if (at == pos)
+            return &c->v[mid];
+        if (at < pos)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return NULL;
+}
+
+const struct rf_instruction *rf_code_starting(const struct rf_code *c, uint32_t pos)
+{
+    return find(c, pos, offsetof(struct rf_instruction, start));
+}
+
+const struct rf_instruction *rf_code_ending(const struct rf_code *c, uint32_t pos)
+{
+    return find(c, pos, offsetof(struct rf_instruction, end));
+}
+
+/* Fills c->v with instructions up to the first byte that is none. */
+static void decode(struct rf_code *c, const unsigned char *b, size_t len, int32_t opcodes)
+{
+    size_t at = 0;
+    while (at < len) {
+        unsigned op = b[at];
+        if (op >= OP_COUNT || op >= (unsigned)opcodes || at + 1 + ops[op].operands > len)
+            return;
+        struct rf_instruction *i = &c->v[c->n++];
+        uint32_t arg = 0;
+        for (unsigned k = 0; k < ops[op].operands; k++)
+            arg = arg << 8 | b[at + 1 + k];
+        *i = (struct rf_instruction){.start = (uint32_t)at,
+                                     .end = (uint32_t)(at + 1 + ops[op].operands),
+                                     .op = (enum rf_op)op,
+                                     .arg = arg,
+                                     .depth = RF_DEPTH_UNKNOWN,
+                                     .pops = pops_of((enum rf_op)op, arg),
+                                     .callee = -1};
+        at = i->end;
+    }
+    c->sound = true;
+}
+
+/* A path to follow: from an instruction, with the stack as it is there. */
+struct path {
+    const struct rf_instruction *at;
+    int32_t depth;
+    int32_t slot[STACK_MAX];
+};
+
+struct walk {
+    struct rf_code *c;
+    struct path *todo; /* branch targets not yet followed; each branch is met once, so c->n suffice */
+    size_t n;
+};
+
+static void branch(struct walk *w, const struct path *from, uint32_t target, int32_t depth)
+{
+    const struct rf_instruction *to = rf_code_starting(w->c, target);
+    if (!to || depth > STACK_MAX) {
+        w->c->sound = false;
+        return;
+    }
+    if (to->depth != RF_DEPTH_UNKNOWN) {
+        w->c->sound = w->c->sound && to->depth == depth;
+        return;
+    }
+    struct path *p = &w->todo[w->n++];
+    *p = *from;
+    p->at = to;
+    if (depth > p->depth)
+        p->slot[depth - 1] = OTHER;
+    p->depth = depth;
+}
+
+/* Follows one path until it ends or meets ground already walked. */
+static void follow(struct walk *w, struct path *p)
+{
+    for (const struct rf_instruction *i = p->at;;) {
+        struct rf_instruction *in = &w->c->v[i - w->c->v];
+        if (in->depth != RF_DEPTH_UNKNOWN) {
+            w->c->sound = w->c->sound && in->depth == p->depth;
+            return;
+        }
+        in->depth = p->depth;
+        if (in->pops > p->depth || p->depth + 1 > STACK_MAX) {
+            w->c->sound = false;
+            return;
+        }
+        int32_t left = p->depth - in->pops;
+        if (is_call(in->op))
+            in->callee = p->slot[left];
+        int32_t jump = (int16_t)(uint16_t)in->arg;
+        uint32_t target = (uint32_t)((int32_t)in->end + jump);
+        if (in->op == OP_RET) {
+            w->c->sound = w->c->sound && left == 0;
+            return;
+        }
+        if (in->op == OP_JMPF)
+            branch(w, p, target, left);
+        else if (in->op == OP_TRAP)
+            branch(w, p, target, p->depth + 1); /* its handler finds the error on the stack */
+        p->depth = left;
+        if (ops[in->op].pushes) {
+            int32_t pushed = in->op == OP_LOADCONST || in->op == OP_LOADCONST_W ? (int32_t)in->arg : OTHER;
+            p->slot[p->depth++] = in->op == OP_DUP && left > 0 ? p->slot[left - 1] : pushed;
+        }
+        i = rf_code_starting(w->c, in->op == OP_JMP ? target : in->end);
+        if (!i) {
+            w->c->sound = false;
+            return;
+        }
+    }
+}
+
+bool rf_code_decode(struct rf_code *out, const unsigned char *bytes, size_t len, int32_t opcodes)
+{
+    memset(out, 0, sizeof *out);
+    if (len > RF_CODE_MAX)
+        return true;
+    out->len = (uint32_t)len;
+    out->v = calloc(len ? len : 1, sizeof *out->v);
+    if (!out->v)
+        return false;
+    decode(out, bytes, len, opcodes);
+    size_t branches = 1;
+    for (size_t i = 0; i < out->n; i++)
+        branches += out->v[i].op == OP_JMPF || out->v[i].op == OP_TRAP;
+    struct walk w = {out, calloc(branches, sizeof *w.todo), 0};
+    if (!w.todo) {
+        rf_code_free(out);
+        return false;
+    }
+    if (out->n) {
+        w.todo[w.n++] = (struct path){.at = out->v};
+        while (w.n) {
+            struct path p = w.todo[--w.n];
+            follow(&w, &p);
+        }
+    }
+    free(w.todo);
+    return true;
+}
+
+void rf_code_free(struct rf_code *c)
+{
+    free(c->v);
+    memset(c, 0, sizeof *c);
+}

@@ -1,0 +1,172 @@
+/* interpreter.c: finds the execution block of an interpreter frame and walks its return stack. */
+#include "interpreter.h"
+
+#include "ip.h"
+
+static const unsigned char saved_regs[IP_SAVED] = {RF_RBX, RF_RBP, RF_R12, RF_R13, RF_R14, RF_R15};
+
+enum { FRAME_WORDS_MAX = 1024, ENTRY_BYTES = 32 };
+
+/* Words that belong to frame k: from its stack pointer to that of its caller. */
+static size_t frame_words(const struct rf_native_stack *native, size_t k)
+{
+    uint64_t sp = native->frame[k].sp;
+    uint64_t end = k + 1 < native->n ? native->frame[k + 1].sp : sp + 8 * FRAME_WORDS_MAX;
+    uint64_t n = end > sp ? (end - sp) / 8 : 0;
+    return n < FRAME_WORDS_MAX ? (size_t)n : FRAME_WORDS_MAX;
+}
+
+static bool taken(const struct rf_interpreter *in, uint64_t exec)
+{
+    for (size_t i = 0; i < in->n_used; i++)
+        if (in->used[i] == exec)
+            return true;
+    return false;
+}
+
+static bool try_exec(struct rf_interpreter *in, uint64_t word, struct rf_exec *e, const struct rf_lambda **fn)
+{
+    if (!rf_exec_word(&in->rt->layout, word) || taken(in, word) || !rf_exec_read(in->m, &in->rt->layout, word, e))
+        return false;
+    *fn = rf_lambdas_get(in->lambdas, in->m, e->fn, in->epoch);
+    return *fn != NULL;
+}
+
+/* Only a word of this frame or a register that it saved can be its block. An older frame's block may still be in a register
+ * that this one has not yet overwritten. */
+static bool find_exec(struct rf_interpreter *in, const struct rf_native_stack *native, size_t k, struct rf_exec *e,
+                      const struct rf_lambda **fn)
+{
+    const struct rf_native *f = &native->frame[k];
+    size_t n = frame_words(native, k);
+    uint64_t w;
+    for (size_t i = 0; i < IP_SAVED; i++)
+        if ((f->known >> saved_regs[i] & 1) && try_exec(in, f->reg[saved_regs[i]], e, fn))
+            return true;
+    for (size_t i = 0; i < n && rf_snapshot_word(in->s, f->sp + 8 * i, &w); i++)
+        if (try_exec(in, w, e, fn))
+            return true;
+    return false;
+}
+
+/* Entry code keeps its first argument, the lambda, in a callee-saved register (rbx on the releases seen). */
+static const struct rf_lambda *entering(struct rf_interpreter *in, const struct rf_native_stack *native, size_t k)
+{
+    const struct rf_native *f = &native->frame[k];
+    const struct rf_lambda *fn = NULL;
+    if (k == 0 && f->pc - in->rt->interpreter < ENTRY_BYTES)
+        fn = rf_lambdas_get(in->lambdas, in->m, f->reg[RF_RDI], in->epoch);
+    for (size_t i = 0; !fn && i < IP_SAVED; i++)
+        if ((f->known >> saved_regs[i] & 1) && rf_obj_plausible(f->reg[saved_regs[i]]))
+            fn = rf_lambdas_get(in->lambdas, in->m, f->reg[saved_regs[i]], in->epoch);
+    return fn;
+}
+
+static void look(const struct rf_interpreter *in, const struct rf_native_stack *native, size_t k, const struct rf_exec *e,
+                 const struct rf_lambda *fn, struct rf_ip_view *v)
+{
+    const struct rf_native *f = &native->frame[k];
+    memset(v, 0, sizeof *v);
+    v->fn = fn;
+    v->depth = e->sp - e->fp - fn->n_locals;
+    if (e->sp < EXEC_INDEX_MAX)
+        rf_read_u64(&in->s->memory, e->addr + (uint64_t)in->rt->layout.exec_ps + 8 * (uint64_t)e->sp, &v->called);
+    for (size_t i = 0; i < IP_SAVED; i++)
+        if (f->known >> saved_regs[i] & 1)
+            v->saved[v->n_saved++] = f->reg[saved_regs[i]];
+    if (k == 0)
+        for (unsigned r = 0; r < IP_ALL; r++)
+            if (r != RF_RSP)
+                v->other[v->n_other++] = f->reg[r];
+    for (size_t i = 0; i < IP_WORDS && rf_snapshot_word(in->s, f->sp + 8 * i, &v->word[i]); i++)
+        v->n_words++;
+    if (k > 0)
+        v->below = native->frame[k - 1].fn.name ? native->frame[k - 1].fn.name : "";
+}
+
+static uint32_t line_at(const struct rf_lambda *fn, uint32_t ip)
+{
+    struct rf_span span;
+    return rf_lambda_span(fn, ip, &span) ? span.line + 1u : 0;
+}
+
+/* The line of the function that runs, when all candidates agree on it. */
+static enum rf_ip_found live_line(const struct rf_ip_view *v, uint32_t *line)
+{
+    const struct rf_instruction *c[IP_CANDIDATES];
+    size_t n = rf_ip_candidates(v, c);
+    *line = 0;
+    if (n == 0)
+        return RF_IP_OPEN;
+    *line = line_at(v->fn, c[0]->end);
+    for (size_t i = 1; i < n; i++)
+        if (line_at(v->fn, c[i]->end) != *line) {
+            *line = 0;
+            return RF_IP_OPEN;
+        }
+    return n == 1 ? RF_IP_UNIQUE : RF_IP_SAME_LINE;
+}
+
+/* A caller goes on behind a call of its own bytecode; anything else is not a return stack. */
+static bool sound_return(const struct rf_lambda *fn, const struct rf_exec *e, const struct rf_return *r)
+{
+    if (r->fp < 0 || r->fp > e->sp || r->ip <= 0)
+        return false;
+    const struct rf_instruction *i = rf_code_ending(&fn->code, (uint32_t)r->ip);
+    return i && (i->op == OP_CALLF || i->op == OP_CALLS || i->op == OP_CALLG1 || i->op == OP_CALLG2 ||
+                 i->op == OP_CALLGN);
+}
+
+/* The callers in one block, oldest first. An entry without a lambda is a call to itself: its function is that of the next
+ * younger entry that has one, and for the youngest that which runs. So the names are found from the top down. */
+static void emit_callers(struct rf_interpreter *in, const struct rf_exec *e, const struct rf_lambda *running,
+                         void (*emit)(void *, const struct rf_activation *), void *ctx)
+{
+    const struct rf_lambda *fn[EXEC_INDEX_MAX];
+    struct rf_return r;
+    const struct rf_lambda *cur = running;
+    uint64_t last = 0;
+    for (int32_t i = e->rp - 1; i >= 0; i--) {
+        fn[i] = NULL;
+        if (!rf_exec_return(in->m, &in->rt->layout, e, i, &r))
+            continue;
+        if (r.fn && r.fn != last) {
+            cur = rf_lambdas_get(in->lambdas, in->m, r.fn, in->epoch);
+            last = r.fn;
+        }
+        fn[i] = cur;
+    }
+    for (int32_t i = 0; i < e->rp; i++)
+        if (fn[i] && rf_exec_return(in->m, &in->rt->layout, e, i, &r))
+            emit(ctx, &(struct rf_activation){fn[i], sound_return(fn[i], e, &r) ? line_at(fn[i], (uint32_t)r.ip) : 0});
+}
+
+enum rf_ip_found rf_interpreter_frame(struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,
+                                      void (*emit)(void *ctx, const struct rf_activation *a), void *ctx)
+{
+    struct rf_exec e;
+    const struct rf_lambda *fn;
+    struct rf_activation a;
+    struct rf_ip_view v;
+    bool entry = native->frame[k].pc < in->handlers;
+    if (!find_exec(in, native, k, &e, &fn)) {
+        fn = entering(in, native, k);
+        if (!fn)
+            return RF_IP_NONE;
+        emit(ctx, &(struct rf_activation){fn, fn->n_debug ? fn->first_line : 0});
+        return RF_IP_PROLOGUE;
+    }
+    if (in->n_used < RF_BLOCKS_MAX)
+        in->used[in->n_used++] = e.addr;
+    emit_callers(in, &e, fn, emit, ctx);
+    a.fn = fn;
+    if (entry) {
+        a.line = fn->n_debug ? fn->first_line : 0;
+        emit(ctx, &a);
+        return RF_IP_PROLOGUE;
+    }
+    look(in, native, k, &e, fn, &v);
+    enum rf_ip_found found = live_line(&v, &a.line);
+    emit(ctx, &a);
+    return found;
+}

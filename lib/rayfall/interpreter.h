@@ -1,0 +1,32 @@
+/* interpreter.h: one native frame of the bytecode interpreter, turned into the functions that run on it. */
+#ifndef RF_INTERPRETER_H
+#define RF_INTERPRETER_H
+
+#include "decode.h"
+#include "exec.h"
+
+/* A function in progress on an interpreter frame. */
+struct rf_activation {
+    const struct rf_lambda *fn;
+    uint32_t line; /* 1-based, 0: not known */
+};
+
+enum rf_ip_found { RF_IP_UNIQUE, RF_IP_SAME_LINE, RF_IP_OPEN, RF_IP_PROLOGUE, RF_IP_NONE };
+
+struct rf_interpreter {
+    const struct rf_runtime *rt;
+    struct rf_lambdas *lambdas;
+    const struct rf_memory *m; /* snapshot first, then live memory */
+    const struct rf_snapshot *s;
+    uint64_t epoch;
+    uint64_t handlers;         /* lowest address of an opcode's handler: the entry code lies before it */
+    uint64_t used[RF_BLOCKS_MAX]; /* execution blocks of older frames: not this one's */
+    size_t n_used;
+};
+
+/* Calls emit for each function on frame k of the stack, oldest first. Older frames must have been visited before. Returns how
+ * the innermost one's instruction was found; RF_IP_NONE: neither a block nor a lambda was found, nothing emitted. */
+enum rf_ip_found rf_interpreter_frame(struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,
+                                      void (*emit)(void *ctx, const struct rf_activation *a), void *ctx);
+
+#endif

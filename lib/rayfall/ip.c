@@ -1,0 +1,122 @@
+/* ip.c: the candidates for an interpreter frame's instruction. */
+#include "ip.h"
+
+#define CALLS                                                                                                          \
+    (RF_OP(OP_CALL1) | RF_OP(OP_CALL2) | RF_OP(OP_CALLN) | RF_OP(OP_CALLF) | RF_OP(OP_CALLG1) | RF_OP(OP_CALLG2) |      \
+     RF_OP(OP_CALLGN))
+
+/* Opcodes in progress while native code runs below the interpreter for long. */
+static const rf_ops call_like = CALLS | RF_OP(OP_CALLD) | RF_OP(OP_FORCE) | RF_OP(OP_TRYH) | RF_OP(OP_SCOPE_BEGIN) |
+                                RF_OP(OP_SCOPE_END) | RF_OP(OP_SCOPE_BEGIN_E) | RF_OP(OP_JMPF) | RF_OP(OP_MKCLOSURE);
+static const rf_ops any_op = ((rf_ops)1 << OP_COUNT) - 1;
+
+/* Which opcodes can have this function directly below them (releases §2.4). */
+static const struct {
+    const char *name;
+    rf_ops ops;
+} below_class[] = {
+    {"ray_eval", RF_OP(OP_CALLD)},
+    {"vm_call_binary", RF_OP(OP_CALL2) | RF_OP(OP_CALLG2)},
+    {"ray_env_resolve", RF_OP(OP_RESOLVE) | RF_OP(OP_RESOLVE_W) | RF_OP(OP_LOADENVG)},
+    {"ray_env_resolve_compiled", RF_OP(OP_RESOLVE) | RF_OP(OP_RESOLVE_W) | RF_OP(OP_LOADENVG)},
+    {"ray_env_set", RF_OP(OP_STOREGLOBAL) | RF_OP(OP_STOREGLOBAL_W)},
+    {"ray_retain", RF_OP(OP_LOADCONST) | RF_OP(OP_LOADCONST_W) | RF_OP(OP_LOADENV) | RF_OP(OP_LOADENVG) | RF_OP(OP_DUP) |
+                       RF_OP(OP_LOADSELF) | RF_OP(OP_RESOLVE) | RF_OP(OP_RESOLVE_W) | RF_OP(OP_CALLF) | RF_OP(OP_CALLS)},
+    {"ray_lazy_materialize", RF_OP(OP_FORCE) | CALLS | RF_OP(OP_LOADENV) | RF_OP(OP_LOADENVG) | RF_OP(OP_JMPF)},
+    {"ray_release", RF_OP(OP_POP) | RF_OP(OP_STOREENV) | RF_OP(OP_RET) | RF_OP(OP_JMPF) | CALLS | RF_OP(OP_CALLS) |
+                        RF_OP(OP_CALLD) | RF_OP(OP_TRYH) | RF_OP(OP_SCOPE_BEGIN) | RF_OP(OP_SCOPE_END) | RF_OP(OP_FORCE)},
+};
+
+/* ray_free is what ray_release becomes once it is inlined. */
+static rf_ops below_ops(const char *name)
+{
+    size_t n = rf_symbol_base(name);
+    if (strncmp(name, "ray_free", 8) == 0 && (n == 8 || strncmp(name + 8, "_last_ref", n - 8) == 0))
+        return below_ops("ray_release");
+    for (size_t i = 0; i < sizeof below_class / sizeof *below_class; i++)
+        if (strlen(below_class[i].name) == n && memcmp(below_class[i].name, name, n) == 0)
+            return below_class[i].ops;
+    return call_like;
+}
+
+/* Does the block in memory agree with the frame being at this instruction? A handler pops before it calls. */
+static bool fits(const struct rf_ip_view *v, const struct rf_instruction *i)
+{
+    if (i->depth == RF_DEPTH_UNKNOWN || i->depth - i->pops != v->depth)
+        return false;
+    if (i->callee < 0 || !v->called)
+        return true;
+    return (size_t)i->callee < v->fn->n_consts && v->fn->consts[i->callee] == v->called;
+}
+
+/* A half-done handler may not have popped, or may have pushed. */
+static bool nearly_fits(const struct rf_ip_view *v, const struct rf_instruction *i)
+{
+    return i->depth != RF_DEPTH_UNKNOWN &&
+           (i->depth == v->depth || i->depth - i->pops == v->depth || i->depth - i->pops + 1 == v->depth);
+}
+
+/* The numbers seen: the ip after this instruction, or, where it has an operand, after its opcode; also as a pointer into
+ * the bytecode. */
+static bool shows(const struct rf_ip_view *v, uint64_t word, const struct rf_instruction *i)
+{
+    uint64_t low = word & 0xffffffff, into = word - v->fn->code_addr;
+    bool operand = i->end - i->start > 1;
+    return low == i->end || (operand && low == i->start + 1u) || into == i->end || (operand && into == i->start + 1u);
+}
+
+static bool any_shows(const struct rf_ip_view *v, const uint64_t *word, size_t n, const struct rf_instruction *i)
+{
+    for (size_t k = 0; k < n; k++)
+        if (shows(v, word[k], i))
+            return true;
+    return false;
+}
+
+static bool seen(const struct rf_ip_view *v, const struct rf_instruction *i)
+{
+    return any_shows(v, v->saved, v->n_saved, i) || any_shows(v, v->word, v->n_words, i);
+}
+
+typedef bool test(const struct rf_ip_view *v, const struct rf_instruction *i);
+
+static size_t choose(const struct rf_ip_view *v, rf_ops ops, test *memory, test *machine,
+                     const struct rf_instruction *out[IP_CANDIDATES])
+{
+    size_t n = 0;
+    for (size_t k = 0; k < v->fn->code.n && n < IP_CANDIDATES; k++) {
+        const struct rf_instruction *i = &v->fn->code.v[k];
+        if ((ops & RF_OP(i->op)) && memory(v, i) && (!machine || machine(v, i)))
+            out[n++] = i;
+    }
+    return n;
+}
+
+/* In a leaf frame the number may stand for the start of the next instruction or the end of this one, in any register;
+ * what was in a callee-saved one is likelier. */
+static bool leaf_saved(const struct rf_ip_view *v, const struct rf_instruction *i)
+{
+    return any_shows(v, v->saved, v->n_saved, i);
+}
+
+static bool leaf_any(const struct rf_ip_view *v, const struct rf_instruction *i)
+{
+    return seen(v, i) || any_shows(v, v->other, v->n_other, i);
+}
+
+static size_t leaf_candidates(const struct rf_ip_view *v, const struct rf_instruction *out[IP_CANDIDATES])
+{
+    size_t n = choose(v, any_op, nearly_fits, leaf_saved, out);
+    return n ? n : choose(v, any_op, nearly_fits, leaf_any, out);
+}
+
+size_t rf_ip_candidates(const struct rf_ip_view *v, const struct rf_instruction *out[IP_CANDIDATES])
+{
+    if (!v->below)
+        return leaf_candidates(v, out);
+    rf_ops ops = below_ops(v->below);
+    size_t n = choose(v, ops, fits, seen, out);
+    if (!n)
+        n = choose(v, any_op, nearly_fits, seen, out);
+    return n ? n : choose(v, ops, fits, NULL, out);
+}

@@ -1,0 +1,271 @@
+/* lambda.c: a cache of decoded functions, and how one is decoded. */
+#include "lambda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <uthash.h>
+
+enum { CONSTS_MAX = 1 << 16, DEBUG_MAX = 1 << 17, BODY_MAX = 4096 };
+
+struct identity {
+    uint64_t slot[LAMBDA_SLOTS];
+    uint64_t body0;        /* the first body node */
+    unsigned char code[LAMBDA_CODE_LOOK - RAY_HEADER]; /* zero-filled */
+    int64_t code_len;
+};
+
+struct entry {
+    uint64_t addr;
+    struct identity id;
+    uint64_t source, named; /* serial of its source, generation of its name */
+    uint64_t epoch;
+    struct rf_lambda lambda;
+    UT_hash_handle hh;
+};
+
+struct rf_lambdas {
+    const struct rf_runtime *rt;
+    const struct rf_memory *live;
+    struct rf_names *names;
+    struct rf_sources *sources;
+    struct entry *by_addr; /* in order of last decoding */
+};
+
+struct rf_lambdas *rf_lambdas_new(const struct rf_runtime *rt, const struct rf_memory *live, struct rf_names *names,
+                                  struct rf_sources *sources)
+{
+    struct rf_lambdas *c = calloc(1, sizeof *c);
+    if (c)
+        *c = (struct rf_lambdas){rt, live, names, sources, NULL};
+    return c;
+}
+
+static void lambda_free(struct rf_lambda *l)
+{
+    rf_code_free(&l->code);
+    free(l->consts);
+    free(l->debug);
+    free((char *)l->file.s);
+    free((char *)l->name.s);
+    memset(l, 0, sizeof *l);
+}
+
+static void drop(struct rf_lambdas *c, struct entry *e)
+{
+    HASH_DEL(c->by_addr, e);
+    lambda_free(&e->lambda);
+    free(e);
+}
+
+void rf_lambdas_free(struct rf_lambdas *c)
+{
+    if (!c)
+        return;
+    while (c->by_addr)
+        drop(c, c->by_addr);
+    free(c);
+}
+
+static bool identify(const struct rf_memory *m, uint64_t addr, struct identity *id)
+{
+    struct rf_obj o;
+    unsigned char block[LAMBDA_BYTES];
+    memset(id, 0, sizeof *id);
+    if (!rf_obj_read(m, addr, &o) || o.type != RAY_LAMBDA || !(o.attrs & RAY_ATTR_COMPILED) ||
+        !rf_read(m, addr, block, sizeof block))
+        return false;
+    memcpy(id->slot, block + RAY_DATA, sizeof id->slot);
+    if (!rf_obj_vector(m, id->slot[LAMBDA_CODE], RAY_U8, RF_CODE_MAX, &o) || o.len == 0)
+        return false;
+    id->code_len = o.len;
+    size_t n = (size_t)o.len < sizeof id->code ? (size_t)o.len : sizeof id->code;
+    if (!rf_read(m, id->slot[LAMBDA_CODE] + RAY_DATA, id->code, n))
+        return false;
+    if (rf_obj_vector(m, id->slot[LAMBDA_BODY], RAY_LIST, BODY_MAX, &o) && o.len > 0)
+        rf_read_u64(m, id->slot[LAMBDA_BODY] + RAY_DATA, &id->body0);
+    return true;
+}
+
+static bool read_code(struct rf_lambda *l, const struct rf_memory *m, const struct identity *id, int32_t opcodes)
+{
+    size_t n = (size_t)id->code_len;
+    unsigned char *bytes = malloc(n);
+    bool ok = bytes && rf_read(m, id->slot[LAMBDA_CODE] + RAY_DATA, bytes, n) &&
+              rf_code_decode(&l->code, bytes, n, opcodes);
+    free(bytes);
+    l->code_addr = id->slot[LAMBDA_CODE] + RAY_DATA;
+    return ok;
+}
+
+static bool read_consts(struct rf_lambda *l, const struct rf_memory *m, uint64_t addr)
+{
+    struct rf_obj o;
+    if (!rf_obj_vector(m, addr, RAY_LIST, CONSTS_MAX, &o) || o.len == 0)
+        return true; /* a function may have none */
+    l->consts = malloc((size_t)o.len * sizeof *l->consts);
+    if (!l->consts || !rf_read(m, addr + RAY_DATA, l->consts, (size_t)o.len * sizeof *l->consts))
+        return false;
+    l->n_consts = (size_t)o.len;
+    return true;
+}
+
+/* The debug vector is [offset, span]*, offsets not decreasing; of equal offsets the first counts, as the runtime has it. */
+static bool read_debug(struct rf_lambda *l, const struct rf_memory *m, uint64_t addr, const struct rf_source *source)
+{
+    struct rf_obj o;
+    if (!source || !rf_obj_vector(m, addr, RAY_I64, DEBUG_MAX, &o) || o.len < 2)
+        return true;
+    size_t pairs = (size_t)o.len / 2;
+    uint64_t *raw = malloc(pairs * 16);
+    l->debug = malloc(pairs * sizeof *l->debug);
+    bool ok = raw && l->debug && rf_read(m, addr + RAY_DATA, raw, pairs * 16);
+    for (size_t i = 0; ok && i < pairs; i++) {
+        uint64_t offset = raw[2 * i], id = raw[2 * i + 1];
+        if (offset >= l->code.len || (l->n_debug && offset <= l->debug[l->n_debug - 1].offset))
+            continue;
+        l->debug[l->n_debug++] = (struct rf_debug){(uint32_t)offset, rf_source_repair(source, id)};
+    }
+    free(raw);
+    return ok;
+}
+
+/* The first body form whose place is known; forms that are bare atoms can be shared and are passed over. */
+static bool first_form(const struct rf_memory *m, uint64_t body, const struct rf_source *source, struct rf_span *out)
+{
+    struct rf_obj o;
+    if (!source || !rf_obj_vector(m, body, RAY_LIST, BODY_MAX, &o))
+        return false;
+    for (uint64_t i = 0; i < (uint64_t)o.len; i++) {
+        uint64_t node;
+        if (rf_read_u64(m, body + RAY_DATA + 8 * i, &node) && rf_source_node(source, node, out))
+            return true;
+    }
+    return false;
+}
+
+static bool dup_text(struct rf_text *to, const char *s, size_t n)
+{
+    char *copy = malloc(n + 1);
+    if (!copy)
+        return false;
+    memcpy(copy, s, n);
+    copy[n] = 0;
+    *to = (struct rf_text){copy, n};
+    return true;
+}
+
+/* The environment's name, else the line where the function's form begins, else that of its first form. */
+static bool give_name(struct rf_lambdas *c, struct rf_lambda *l, const struct rf_memory *m, const struct rf_source *source,
+                      const struct rf_span *first)
+{
+    char text[32] = "<fn>";
+    struct rf_span form;
+    struct rf_text name;
+    if (rf_names_find(c->names, m, l->addr, &name)) {
+        free((char *)l->name.s);
+        l->name = name;
+        return true;
+    }
+    if (l->name.s)
+        return true;
+    if (first && rf_source_function(source, *first, &form))
+        snprintf(text, sizeof text, "<fn:%u>", form.line + 1u);
+    else if (first)
+        snprintf(text, sizeof text, "<fn:%u>", first->line + 1u);
+    return dup_text(&l->name, text, strlen(text));
+}
+
+static bool decode(struct rf_lambdas *c, struct entry *e, const struct rf_memory *m, const struct rf_source *source)
+{
+    struct rf_lambda *l = &e->lambda;
+    const struct identity *id = &e->id;
+    struct rf_span first;
+    l->addr = e->addr;
+    l->n_locals = (int32_t)id->slot[LAMBDA_LOCALS];
+    l->has_source = source != NULL;
+    e->source = source ? source->serial : 0;
+    e->named = rf_names_generation(c->names);
+    if (!read_code(l, m, id, c->rt->opcodes) || !read_consts(l, m, id->slot[LAMBDA_CONSTS]) ||
+        !read_debug(l, m, id->slot[LAMBDA_DBG], source) ||
+        !dup_text(&l->file, source ? source->file.s : "", source ? source->file.n : 0))
+        return false;
+    bool placed = first_form(m, id->slot[LAMBDA_BODY], source, &first);
+    if (placed)
+        l->first_line = first.line + 1u;
+    return give_name(c, l, m, source, placed ? &first : NULL);
+}
+
+static struct entry *add(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr, const struct identity *id,
+                         const struct rf_source *source)
+{
+    struct identity again;
+    struct entry *e = calloc(1, sizeof *e);
+    if (!e)
+        return NULL;
+    e->addr = addr;
+    e->id = *id;
+    if (!decode(c, e, m, source) || !identify(c->live, addr, &again) || memcmp(&again, id, sizeof again) != 0) {
+        lambda_free(&e->lambda);
+        free(e);
+        return NULL;
+    }
+    while (HASH_COUNT(c->by_addr) >= RF_LAMBDAS_KEPT)
+        drop(c, c->by_addr);
+    HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
+    return e;
+}
+
+const struct rf_lambda *rf_lambdas_get(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch)
+{
+    struct identity id;
+    struct entry *e;
+    HASH_FIND(hh, c->by_addr, &addr, sizeof addr, e);
+    if (e && e->epoch == epoch)
+        return &e->lambda;
+    if (!identify(m, addr, &id)) {
+        if (e)
+            drop(c, e);
+        return NULL;
+    }
+    uint64_t nfo = id.slot[LAMBDA_NFO];
+    const struct rf_source *source = nfo ? rf_sources_get(c->sources, m, nfo, epoch) : NULL;
+    uint64_t serial = source ? source->serial : 0;
+    if (e && (memcmp(&e->id, &id, sizeof id) != 0 || e->source != serial)) {
+        drop(c, e);
+        e = NULL;
+    }
+    if (!e)
+        e = add(c, m, addr, &id, source);
+    if (!e)
+        return NULL;
+    e->epoch = epoch;
+    if (e->named != rf_names_generation(c->names)) {
+        e->named = rf_names_generation(c->names);
+        give_name(c, &e->lambda, m, source, NULL);
+    }
+    return &e->lambda;
+}
+
+bool rf_lambdas_known(const struct rf_lambdas *c, uint64_t addr, const uint64_t slot[LAMBDA_SLOTS])
+{
+    struct entry *e;
+    HASH_FIND(hh, c->by_addr, &addr, sizeof addr, e);
+    return e && memcmp(e->id.slot, slot, sizeof e->id.slot) == 0;
+}
+
+bool rf_lambda_span(const struct rf_lambda *l, uint32_t ip, struct rf_span *out)
+{
+    size_t lo = 0, hi = l->n_debug;
+    uint32_t at = ip ? ip - 1 : 0;
+    while (lo < hi) { /* the last entry at or before `at` */
+        size_t mid = lo + (hi - lo) / 2;
+        if (l->debug[mid].offset <= at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo == 0)
+        return false;
+    *out = l->debug[lo - 1].span;
+    return true;
+}

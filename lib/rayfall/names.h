@@ -1,0 +1,22 @@
+/* names.h: what user code calls a function: the global environment, read backwards. */
+#ifndef RF_NAMES_H
+#define RF_NAMES_H
+
+#include "layout/layout.h"
+
+struct rf_names;
+
+/* rt must outlive it. NULL when out of memory. */
+struct rf_names *rf_names_new(const struct rf_runtime *rt);
+void rf_names_free(struct rf_names *n);
+/* Reads the environment again if it was last read before now_ns - 0.1 s. */
+void rf_names_refresh(struct rf_names *n, const struct rf_memory *live, uint64_t now_ns);
+/* Changes whenever the environment did. */
+uint64_t rf_names_generation(const struct rf_names *n);
+/* The name of the function object at addr: the first that user code gave it, else the first. *out is malloc'ed. False
+ * when it has none. */
+bool rf_names_find(const struct rf_names *n, const struct rf_memory *live, uint64_t addr, struct rf_text *out);
+/* The value that the global with this symbol has now, 0 without one. */
+uint64_t rf_names_value(const struct rf_names *n, int64_t symbol);
+
+#endif

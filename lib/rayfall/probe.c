@@ -1,0 +1,178 @@
+/* probe.c: chooses what to copy while a thread is held. No system calls, no allocation: the thread is waiting. */
+#include "probe.h"
+
+#include "exec.h"
+
+enum {
+    HEAD_SLOTS = 24,   /* operand stack copied with a block's head: most stacks are shallower */
+    HEAD_RETURNS = 8,
+    VM_BYTES = 64,     /* of ray_vm_t: depths, nfo, client handle */
+    BLOCKS_MAX = 24,   /* execution blocks considered; nesting natively deeper than that is rare */
+    PROLOGUE_WORDS = 16,
+    CODE_BYTES = 1024, /* of an unknown lambda's bytecode, constants and debug vector */
+};
+
+struct request {
+    const struct rf_snapshot *s;
+    struct rf_range *out;
+    size_t n, max;
+};
+
+static bool asked(const struct request *r, uint64_t addr, uint32_t size)
+{
+    for (size_t i = 0; i < r->s->n_blocks; i++)
+        if (r->s->block[i].addr <= addr && addr + size <= r->s->block[i].addr + r->s->block[i].size)
+            return true;
+    for (size_t i = 0; i < r->n; i++)
+        if (r->out[i].addr <= addr && addr + size <= r->out[i].addr + r->out[i].size)
+            return true;
+    return false;
+}
+
+static void ask(struct request *r, uint64_t addr, uint32_t size)
+{
+    if (r->n < r->max && size && !asked(r, addr, size))
+        r->out[r->n++] = (struct rf_range){addr, size};
+}
+
+static uint32_t head_size(const struct rf_layout *l)
+{
+    return (uint32_t)(RAY_HEADER + l->exec_ps + 8 * HEAD_SLOTS);
+}
+
+static void ask_head(const struct rf_probe *p, struct request *r, uint64_t exec)
+{
+    const struct rf_layout *l = &p->rt->layout;
+    ask(r, exec - RAY_HEADER, head_size(l));
+    ask(r, exec + (uint64_t)l->exec_rs, 16 * HEAD_RETURNS);
+}
+
+/* First round: every distinct word of the registers and of the stack that may be the address of a block. */
+static void ask_heads(const struct rf_probe *p, struct request *r)
+{
+    const struct rf_snapshot *s = r->s;
+    const struct rf_layout *l = &p->rt->layout;
+    uint64_t seen[BLOCKS_MAX];
+    size_t n = 0;
+    /* Words below rsp are what earlier calls left. */
+    size_t first = s->reg[RF_RSP] > s->stack_addr ? (size_t)(s->reg[RF_RSP] - s->stack_addr) / 8 : 0;
+    size_t words = s->stack_size / 8 > first ? s->stack_size / 8 - first : 0;
+    for (size_t i = 0; i < RF_REGS + words && n < BLOCKS_MAX; i++) {
+        uint64_t w;
+        if (i < RF_REGS)
+            w = s->reg[i];
+        else
+            memcpy(&w, s->stack + 8 * (first + i - RF_REGS), sizeof w);
+        if (!rf_exec_word(l, w))
+            continue;
+        size_t k = 0;
+        while (k < n && seen[k] != w)
+            k++;
+        if (k < n)
+            continue;
+        seen[n++] = w;
+        ask_head(p, r, w);
+    }
+}
+
+/* Calls next for each block whose head was copied and makes sense. */
+static void each_exec(const struct rf_probe *p, struct request *r,
+                      void (*next)(const struct rf_probe *, struct request *, const struct rf_exec *))
+{
+    const struct rf_layout *l = &p->rt->layout;
+    struct rf_exec e;
+    for (size_t i = 0; i < r->s->n_blocks; i++)
+        if (r->s->block[i].size == head_size(l) &&
+            rf_exec_read(&r->s->memory, l, r->s->block[i].addr + RAY_HEADER, &e))
+            next(p, r, &e);
+}
+
+static void ask_lambda(struct request *r, uint64_t addr)
+{
+    if (rf_obj_plausible(addr))
+        ask(r, addr, LAMBDA_BYTES);
+}
+
+/* What the interpreter holds in a register or on its frame before its block is set up: the lambda itself. */
+static void ask_prologue(struct request *r)
+{
+    static const unsigned char regs[] = {RF_RBX, RF_RDI, RF_RBP, RF_R12, RF_R13, RF_R14, RF_R15};
+    const struct rf_snapshot *s = r->s;
+    uint64_t sp = s->reg[RF_RSP], stack_end = s->stack_addr + s->stack_size;
+    for (size_t i = 0; i < sizeof regs + PROLOGUE_WORDS; i++) {
+        uint64_t w;
+        if (i < sizeof regs)
+            w = s->reg[regs[i]];
+        else if (!rf_snapshot_word(s, sp + 8 * (i - sizeof regs), &w))
+            return;
+        if (w < s->stack_addr || w >= stack_end)
+            ask_lambda(r, w);
+    }
+}
+
+/* Second round: the parts of a block that its indexes point to, and its lambdas as far as they are known now. */
+static void ask_rest(const struct rf_probe *p, struct request *r, const struct rf_exec *e)
+{
+    const struct rf_layout *l = &p->rt->layout;
+    struct rf_return ret;
+    ask(r, e->addr + (uint64_t)l->exec_ps + 8 * (uint64_t)e->sp, 8);
+    if (e->rp > HEAD_RETURNS)
+        ask(r, e->addr + (uint64_t)l->exec_rs, 16 * (uint32_t)e->rp);
+    ask_lambda(r, e->fn);
+    for (int32_t i = 0; i < e->rp && rf_exec_return(&r->s->memory, l, e, i, &ret); i++)
+        ask_lambda(r, ret.fn);
+}
+
+/* Third round: lambdas on a return stack that was only now copied whole. */
+static void ask_callers(const struct rf_probe *p, struct request *r, const struct rf_exec *e)
+{
+    struct rf_return ret;
+    uint64_t last = 0;
+    for (int32_t i = HEAD_RETURNS; i < e->rp && rf_exec_return(&r->s->memory, &p->rt->layout, e, i, &ret); i++) {
+        if (ret.fn != last)
+            ask_lambda(r, ret.fn);
+        last = ret.fn;
+    }
+}
+
+/* The beginning of each lambda's bytecode, which is part of its identity; more of what is not yet known. */
+static void ask_code(const struct rf_probe *p, struct request *r)
+{
+    const struct rf_snapshot *s = r->s;
+    for (size_t i = 0; i < s->n_blocks; i++) {
+        const struct rf_block *b = &s->block[i];
+        struct rf_obj o;
+        uint64_t slot[LAMBDA_SLOTS];
+        if (b->size != LAMBDA_BYTES || !rf_obj_read(&s->memory, b->addr, &o) || o.type != RAY_LAMBDA ||
+            !(o.attrs & RAY_ATTR_COMPILED))
+            continue;
+        memcpy(slot, s->bytes + b->off + RAY_DATA, sizeof slot);
+        bool known = p->lambdas && rf_lambdas_known(p->lambdas, b->addr, slot);
+        if (rf_obj_plausible(slot[LAMBDA_CODE]))
+            ask(r, slot[LAMBDA_CODE], known ? LAMBDA_CODE_LOOK : CODE_BYTES);
+        if (!known && rf_obj_plausible(slot[LAMBDA_CONSTS]))
+            ask(r, slot[LAMBDA_CONSTS], CODE_BYTES);
+        if (!known && rf_obj_plausible(slot[LAMBDA_DBG]))
+            ask(r, slot[LAMBDA_DBG], CODE_BYTES);
+    }
+}
+
+size_t rf_probe_select(void *ctx, const struct rf_snapshot *s, unsigned round, struct rf_range *out, size_t max)
+{
+    const struct rf_probe *p = ctx;
+    const struct rf_layout *l = &p->rt->layout;
+    struct request r = {s, out, 0, max};
+    if (round == 0) {
+        ask(&r, p->rt->parallel_flag, 4);
+        ask(&r, p->rt->g_pool, (uint32_t)l->size_g_pool);
+        ask(&r, p->rt->vm, VM_BYTES);
+        ask_heads(p, &r);
+        ask_prologue(&r);
+    } else if (round == 1) {
+        each_exec(p, &r, ask_rest);
+    } else if (round == 2) {
+        each_exec(p, &r, ask_callers);
+        ask_code(p, &r);
+    }
+    return r.n;
+}

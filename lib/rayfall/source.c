@@ -1,0 +1,303 @@
+/* source.c: a small cache of indexed nfo objects.
+ *
+ * Text that a client sends gets an nfo of its own for as long as it runs, at addresses that the next text gets again. So
+ * an entry is used only while the pointers, the lengths and both ends of the text are what they were. */
+#include "source.h"
+
+#include "text.h"
+
+#include <stdlib.h>
+#include <uthash.h>
+
+enum { NODES_MAX = 1 << 18, TEXT_MAX = 1 << 22, FILE_MAX = 4096, CACHED_MAX = 64, EDGE = 128 };
+
+struct rf_node_span {
+    uint64_t node, span;
+    uint32_t order;
+};
+
+struct rf_span_node {
+    uint64_t span, node;
+};
+
+/* What tells one nfo from another at the same address. */
+struct identity {
+    uint64_t element[4], keys_len, text_len, edges;
+};
+
+struct entry {
+    uint64_t addr;
+    struct identity id;
+    uint64_t epoch;
+    struct rf_source source;
+    UT_hash_handle hh;
+};
+
+struct rf_sources {
+    struct entry *by_addr; /* in order of last use: the head is the one to drop */
+    uint64_t serial;
+};
+
+static uint64_t hash_bytes(uint64_t h, const void *p, size_t n)
+{
+    for (const unsigned char *b = p; n--; b++)
+        h = (h ^ *b) * 0x100000001b3; /* FNV-1a */
+    return h;
+}
+
+/* Where a string's bytes are. Short ones stand in their header. */
+static bool text_place(const struct rf_memory *m, uint64_t addr, uint64_t *at, uint64_t *len)
+{
+    struct rf_obj o, v;
+    if (!rf_obj_read(m, addr, &o) || o.type != RAY_STRING_ATOM)
+        return false;
+    unsigned char first = (unsigned char)(o.len & 0xff);
+    if (o.len == 0 || (first >= 1 && first <= 7)) {
+        *at = addr + RAY_LEN + 1;
+        *len = first;
+        return true;
+    }
+    if (!rf_obj_vector(m, (uint64_t)o.len, RAY_U8, TEXT_MAX, &v))
+        return false;
+    *at = (uint64_t)o.len + RAY_DATA;
+    *len = (uint64_t)v.len;
+    return true;
+}
+
+static bool identify(const struct rf_memory *m, uint64_t addr, struct identity *id)
+{
+    struct rf_obj o;
+    unsigned char edge[EDGE];
+    uint64_t at;
+    memset(id, 0, sizeof *id);
+    if (!rf_obj_vector(m, addr, RAY_LIST, 4, &o) || o.len != 4 ||
+        !rf_read(m, addr + RAY_DATA, id->element, sizeof id->element))
+        return false;
+    if (!rf_obj_vector(m, id->element[2], RAY_I64, NODES_MAX, &o))
+        return false;
+    id->keys_len = (uint64_t)o.len;
+    if (!rf_obj_vector(m, id->element[3], RAY_I64, NODES_MAX, &o) || (uint64_t)o.len != id->keys_len ||
+        !text_place(m, id->element[1], &at, &id->text_len))
+        return false;
+    size_t n = id->text_len < EDGE ? (size_t)id->text_len : EDGE;
+    if (!rf_read(m, at, edge, n))
+        return false;
+    id->edges = hash_bytes(0xcbf29ce484222325, edge, n);
+    if (!rf_read(m, at + id->text_len - n, edge, n))
+        return false;
+    id->edges = hash_bytes(id->edges, edge, n);
+    return true;
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const struct rf_node_span *x = a, *y = b;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int by_span(const void *a, const void *b)
+{
+    const struct rf_span_node *x = a, *y = b;
+    return x->span < y->span ? -1 : x->span > y->span;
+}
+
+/* Sorts the parallel vectors into the two indexes. Both arrays hold n entries. */
+static void index_nodes(struct rf_source *s, const uint64_t *keys, const uint64_t *vals, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        s->nodes[i] = (struct rf_node_span){keys[i], vals[i], (uint32_t)i};
+        s->spans[i] = (struct rf_span_node){vals[i], keys[i]};
+    }
+    qsort(s->nodes, n, sizeof *s->nodes, by_node);
+    qsort(s->spans, n, sizeof *s->spans, by_span);
+    for (size_t i = 0; i < n; i++)
+        if (i + 1 == n || s->nodes[i + 1].node != s->nodes[i].node)
+            s->nodes[kept++] = s->nodes[i];
+    s->n_nodes = kept;
+    s->n_spans = n;
+}
+
+static bool index_lines(struct rf_source *s)
+{
+    size_t lines = 1;
+    for (size_t i = 0; i < s->text.n; i++)
+        lines += s->text.s[i] == '\n';
+    s->line_start = malloc(lines * sizeof *s->line_start);
+    if (!s->line_start)
+        return false;
+    s->line_start[s->n_lines++] = 0;
+    for (size_t i = 0; i < s->text.n; i++)
+        if (s->text.s[i] == '\n')
+            s->line_start[s->n_lines++] = (uint32_t)i + 1;
+    return true;
+}
+
+static void source_free(struct rf_source *s)
+{
+    free((char *)s->file.s);
+    free((char *)s->text.s);
+    free(s->nodes);
+    free(s->spans);
+    free(s->line_start);
+    memset(s, 0, sizeof *s);
+}
+
+static bool source_read(struct rf_source *s, const struct rf_memory *m, const struct identity *id)
+{
+    size_t n = (size_t)id->keys_len, bytes = n * sizeof(uint64_t);
+    uint64_t *keys = malloc(2 * bytes + 1);
+    bool ok = false;
+    memset(s, 0, sizeof *s);
+    if (!keys || !rf_read(m, id->element[2] + RAY_DATA, keys, bytes) ||
+        !rf_read(m, id->element[3] + RAY_DATA, keys + n, bytes) ||
+        !rf_string_read(m, id->element[0], FILE_MAX, &s->file) || !rf_string_read(m, id->element[1], TEXT_MAX, &s->text))
+        goto out;
+    s->nodes = malloc(n * sizeof *s->nodes + 1);
+    s->spans = malloc(n * sizeof *s->spans + 1);
+    if (!s->nodes || !s->spans || !index_lines(s))
+        goto out;
+    index_nodes(s, keys, keys + n, n);
+    ok = true;
+out:
+    free(keys);
+    if (!ok)
+        source_free(s);
+    return ok;
+}
+
+static void drop(struct rf_sources *c, struct entry *e)
+{
+    HASH_DEL(c->by_addr, e);
+    source_free(&e->source);
+    free(e);
+}
+
+/* A fresh entry for the nfo at addr. Read, then compared once more: what changed under the reading is not kept. */
+static struct entry *add(struct rf_sources *c, const struct rf_memory *m, uint64_t addr, const struct identity *id)
+{
+    struct identity again;
+    struct entry *e = calloc(1, sizeof *e);
+    if (!e)
+        return NULL;
+    if (!source_read(&e->source, m, id) || !identify(m, addr, &again) || memcmp(&again, id, sizeof again) != 0) {
+        source_free(&e->source);
+        free(e);
+        return NULL;
+    }
+    e->addr = addr;
+    e->id = *id;
+    e->source.serial = ++c->serial;
+    while (HASH_COUNT(c->by_addr) >= CACHED_MAX)
+        drop(c, c->by_addr);
+    HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
+    return e;
+}
+
+struct rf_sources *rf_sources_new(void)
+{
+    return calloc(1, sizeof(struct rf_sources));
+}
+
+void rf_sources_free(struct rf_sources *c)
+{
+    if (!c)
+        return;
+    while (c->by_addr)
+        drop(c, c->by_addr);
+    free(c);
+}
+
+const struct rf_source *rf_sources_get(struct rf_sources *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch)
+{
+    struct identity id;
+    struct entry *e;
+    HASH_FIND(hh, c->by_addr, &addr, sizeof addr, e);
+    if (e && e->epoch == epoch)
+        return &e->source;
+    if (!identify(m, addr, &id)) {
+        if (e)
+            drop(c, e);
+        return NULL;
+    }
+    if (e && memcmp(&e->id, &id, sizeof id) != 0) {
+        drop(c, e);
+        e = NULL;
+    }
+    if (e) { /* to the end of the order of use */
+        HASH_DEL(c->by_addr, e);
+        HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
+    } else {
+        e = add(c, m, addr, &id);
+    }
+    if (!e)
+        return NULL;
+    e->epoch = epoch;
+    return &e->source;
+}
+
+bool rf_source_node(const struct rf_source *s, uint64_t node, struct rf_span *out)
+{
+    size_t lo = 0, hi = s->n_nodes;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (s->nodes[mid].node == node) {
+            *out = rf_span_unpack(s->nodes[mid].span);
+            return true;
+        }
+        if (s->nodes[mid].node < node)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return false;
+}
+
+struct rf_span rf_source_repair(const struct rf_source *s, uint64_t id)
+{
+    struct rf_span_node key = {id, 0};
+    struct rf_span span;
+    const struct rf_span_node *hit = s->n_spans ? bsearch(&key, s->spans, s->n_spans, sizeof key, by_span) : NULL;
+    if (hit && rf_source_node(s, hit->node, &span))
+        return span;
+    return rf_span_unpack(id);
+}
+
+struct rf_text rf_source_at(const struct rf_source *s, struct rf_span span)
+{
+    if (span.line >= s->n_lines)
+        return (struct rf_text){"", 0};
+    size_t at = (size_t)s->line_start[span.line] + span.col;
+    if (at > s->text.n)
+        at = s->text.n;
+    return (struct rf_text){s->text.s + at, s->text.n - at};
+}
+
+static bool before(uint16_t line, uint16_t col, uint16_t than_line, uint16_t than_col)
+{
+    return line < than_line || (line == than_line && col < than_col);
+}
+
+static bool encloses(struct rf_span outer, struct rf_span inner)
+{
+    return !before(inner.line, inner.col, outer.line, outer.col) &&
+           !before(outer.end_line, outer.end_col, inner.end_line, inner.end_col);
+}
+
+bool rf_source_function(const struct rf_source *s, struct rf_span inner, struct rf_span *out)
+{
+    bool found = false;
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        struct rf_span span = rf_span_unpack(s->nodes[i].span);
+        struct rf_text text = rf_source_at(s, span);
+        if (!encloses(span, inner) || text.n < 4 || memcmp(text.s, "(fn", 3) != 0 || !memchr(" \t\r\n[", text.s[3], 5))
+            continue;
+        /* Of two that enclose the same form the smaller is the one inside the other. */
+        if (!found || encloses(*out, span))
+            *out = span;
+        found = true;
+    }
+    return found;
+}

@@ -1,0 +1,52 @@
+/* source.h: where AST nodes stand in their source text: rayforce's nfo objects, read once and indexed.
+ *
+ * An nfo is a list of file name, source text, keys (node addresses) and values (spans), the last two parallel
+ * (src/lang/nfo.h). Nodes that were freed during the parse leave keys that later nodes reuse, so the *last*
+ * match is a live node's span; the runtime itself takes the first, and bakes it into functions' debug vectors (internals §2.4). */
+#ifndef RF_SOURCE_H
+#define RF_SOURCE_H
+
+#include "object.h"
+#include "rfprof.h"
+
+/* As rayforce stores it: 0-based, columns in bytes, end_col inclusive. */
+struct rf_span {
+    uint16_t line, end_line, col, end_col;
+};
+
+struct rf_source {
+    uint64_t serial;     /* never given twice: what was derived from a source is valid while this is the same */
+    struct rf_text file; /* as given to load, or "repl" */
+    struct rf_text text;
+    struct rf_node_span *nodes; /* ascending by node, the last match only */
+    size_t n_nodes;
+    struct rf_span_node *spans; /* ascending by span */
+    size_t n_spans;
+    uint32_t *line_start;       /* offsets in text */
+    size_t n_lines;
+};
+
+struct rf_sources;
+
+struct rf_sources *rf_sources_new(void); /* NULL when out of memory */
+void rf_sources_free(struct rf_sources *c);
+
+/* The source of the nfo at addr as it is now, NULL when it is none or changes while it is read. Valid until
+ * the next call. `epoch` names the sample: within one, a source is compared with the process once. */
+const struct rf_source *rf_sources_get(struct rf_sources *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch);
+
+/* The span of a live node. */
+bool rf_source_node(const struct rf_source *s, uint64_t node, struct rf_span *out);
+/* The true span of the node that a debug vector's span id was meant for: the id itself where it is not found. */
+struct rf_span rf_source_repair(const struct rf_source *s, uint64_t id);
+/* The text that begins at line and col of the source, up to its end. */
+struct rf_text rf_source_at(const struct rf_source *s, struct rf_span span);
+/* The smallest recorded span that encloses inner and whose text is a function form, "(fn". */
+bool rf_source_function(const struct rf_source *s, struct rf_span inner, struct rf_span *out);
+
+static inline struct rf_span rf_span_unpack(uint64_t id)
+{
+    return (struct rf_span){(uint16_t)id, (uint16_t)(id >> 16), (uint16_t)(id >> 32), (uint16_t)(id >> 48)};
+}
+
+#endif

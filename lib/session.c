@@ -1,0 +1,258 @@
+/* session.c: one recording: from a tick to the profile, through every room of the library in turn. */
+#include "rfprof.h"
+
+#include "layout/layout.h"
+#include "profile/profile.h"
+#include "rayfall/decode.h"
+#include "target/engine.h"
+#include "target/ticker.h"
+#include "unwind/unwind.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* The first samples also test the layout: of so many interpreter frames most must have a block or be entry code. */
+enum { TRIAL_FRAMES = 20 };
+static const uint64_t SECOND = 1000000000;
+
+struct rf_session {
+    struct rf_process *process;
+    struct rf_images *images;
+    struct rf_runtime runtime;
+    struct rf_decoder *decoder;
+    struct rf_unwinder *unwinder;
+    struct rf_engine *engine;
+    struct rf_profile *profile;
+    struct rf_ticker ticker;
+    struct rf_account account;
+    enum rf_target_state state;
+    double rate, max_stop_percent;
+    uint64_t first_ns, last_ns, checked_ns;
+    uint64_t charged_at_open;
+    char describe[160];
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+static enum rf_status open_target(struct rf_session *s, pid_t pid, struct rf_error *err)
+{
+    enum rf_status status = rf_process_open(&s->process, pid, err);
+    if (status != RF_OK)
+        return status;
+    status = rf_images_open(&s->images, s->process, err);
+    if (status != RF_OK)
+        return status;
+    const struct rf_image *image = rf_runtime_image(s->images);
+    if (!image) {
+        rf_fail(err, RF_TARGET, 0, "%d (%s) is not a rayforce process", (int)s->process->pid, s->process->comm);
+        rf_hint(err, "none of the files that it has mapped defines __RUNTIME and g_env");
+        rf_hint(err, "`rfprof` alone lists the processes that could be profiled (a stripped rayforce cannot)");
+        return RF_TARGET;
+    }
+    status = rf_layout_choose(&s->runtime, image, err);
+    return status == RF_OK ? rf_layout_validate(&s->runtime, &s->process->memory, NULL, err) : status;
+}
+
+static enum rf_status open_decoding(struct rf_session *s, struct rf_error *err)
+{
+    s->decoder = rf_decoder_new(&s->runtime, &s->process->memory);
+    s->profile = rf_profile_new();
+    if (!s->decoder || !s->profile)
+        return rf_fail(err, RF_FAILURE, 0, "out of memory");
+    enum rf_status status = rf_unwinder_open(&s->unwinder, s->images, err);
+    if (status != RF_OK)
+        return status;
+    struct rf_selector selector = {rf_probe_select, rf_decoder_probe(s->decoder)};
+    return rf_engine_open(&s->engine, s->process, &selector, err);
+}
+
+enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_options *o, struct rf_error *err)
+{
+    struct rf_session *s = calloc(1, sizeof *s);
+    *out = NULL;
+    if (!s)
+        return rf_fail(err, RF_FAILURE, 0, "out of memory");
+    enum rf_status status = open_target(s, o->pid, err);
+    if (status == RF_OK)
+        status = open_decoding(s, err);
+    if (status != RF_OK) {
+        rf_session_close(s);
+        return status;
+    }
+    char layout[64];
+    rf_layout_describe(&s->runtime.layout, layout, sizeof layout);
+    snprintf(s->describe, sizeof s->describe, "rayforce %s, core %s (layout: %s), %u threads", s->runtime.layout.release,
+             s->runtime.version, layout, rf_process_threads(s->process));
+    s->rate = o->rate_hz;
+    s->max_stop_percent = o->max_stop_percent;
+    s->charged_at_open = rf_process_cpu_ns(s->process);
+    s->first_ns = s->last_ns = s->checked_ns = now_ns();
+    rf_ticker_start(&s->ticker, s->first_ns, s->rate, s->first_ns ^ (uint64_t)s->process->pid << 32);
+    *out = s;
+    return RF_OK;
+}
+
+void rf_session_close(struct rf_session *s)
+{
+    if (!s)
+        return;
+    rf_engine_close(s->engine);
+    rf_unwinder_close(s->unwinder);
+    rf_decoder_free(s->decoder);
+    rf_profile_free(s->profile);
+    rf_images_close(s->images);
+    rf_process_close(s->process);
+    free(s);
+}
+
+uint64_t rf_session_next_ns(const struct rf_session *s)
+{
+    return s->ticker.next_ns;
+}
+
+int rf_session_pidfd(const struct rf_session *s)
+{
+    return s->process->pidfd;
+}
+
+enum rf_target_state rf_session_state(const struct rf_session *s)
+{
+    return s->state;
+}
+
+double rf_session_rate(const struct rf_session *s)
+{
+    return s->rate;
+}
+
+const char *rf_session_describe(const struct rf_session *s)
+{
+    return s->describe;
+}
+
+const struct rf_profile *rf_session_profile(const struct rf_session *s)
+{
+    return s->profile;
+}
+
+static void explain(struct rf_account *a, enum rf_explained how, uint64_t ns)
+{
+    switch (how) {
+    case RF_BY_A_LINE:
+        a->line_ns += ns;
+        break;
+    case RF_BY_A_FUNCTION:
+        a->function_ns += ns;
+        break;
+    case RF_BY_RUNTIME:
+        a->runtime_ns += ns;
+        break;
+    case RF_NOT_EXPLAINED:
+        a->unknown_ns += ns;
+        break;
+    }
+}
+
+static enum rf_status decode_one(struct rf_session *s, const struct rf_snapshot *snapshot, struct rf_error *err)
+{
+    struct rf_native_stack native;
+    rf_unwind(s->unwinder, snapshot, &native);
+    if (native.end == RF_UNWIND_NO_CFI && rf_images_refresh(s->images)) {
+        rf_unwinder_flush(s->unwinder);
+        rf_unwind(s->unwinder, snapshot, &native);
+    }
+    bool root = native.end == RF_UNWIND_ROOT && native.n > 0;
+    rf_engine_stack_root(s->engine, snapshot->tid, root ? native.frame[native.n - 1].sp : 0);
+    struct rf_decoded d = rf_decode(s->decoder, snapshot, &native);
+    explain(&s->account, d.how, snapshot->cpu_ns);
+    return rf_profile_add(s->profile, d.frame, d.n, snapshot->cpu_ns, err);
+}
+
+/* The layout is refused when running frames contradict it, before a user has believed a line of it. */
+static enum rf_status check_trial(const struct rf_session *s, struct rf_error *err)
+{
+    const struct rf_decode_stats *d = rf_decoder_stats(s->decoder);
+    if (d->interpreters < TRIAL_FRAMES || d->interpreters > 2 * TRIAL_FRAMES || d->bare * 2 < d->interpreters)
+        return RF_OK;
+    char layout[64];
+    rf_layout_describe(&s->runtime.layout, layout, sizeof layout);
+    rf_fail(err, RF_TARGET, 0, "the layout (%s) does not fit the process: %llu of %llu interpreter frames have no execution block",
+            layout, (unsigned long long)d->bare, (unsigned long long)d->interpreters);
+    rf_hint(err, "found: version '%s', build-id %s", s->runtime.version, rf_image_build_id(s->runtime.image));
+    return RF_TARGET;
+}
+
+/* Once a second: another program in the process? Held too long? */
+static void look_around(struct rf_session *s, uint64_t now)
+{
+    if (rf_process_execed(s->process)) {
+        s->state = RF_EXECED;
+        return;
+    }
+    uint64_t past = now - s->checked_ns;
+    if (past < SECOND)
+        return;
+    s->checked_ns = now;
+    double share = 100.0 * (double)rf_engine_held_ns(s->engine) / (double)past;
+    if (share <= s->max_stop_percent)
+        return;
+    double rate = s->rate * s->max_stop_percent / share;
+    s->rate = rate > 1 ? rate : 1;
+    rf_ticker_set_rate(&s->ticker, now, s->rate);
+}
+
+enum rf_status rf_session_tick(struct rf_session *s, struct rf_error *err)
+{
+    struct rf_snapshot *const *v;
+    size_t n;
+    if (!rf_process_alive(s->process))
+        s->state = RF_EXITED;
+    else
+        look_around(s, now_ns());
+    if (s->state != RF_RUNNING)
+        return RF_OK;
+    enum rf_status status = rf_engine_tick(s->engine, &v, &n, err);
+    uint64_t now = now_ns();
+    s->account.ticks_taken++;
+    s->account.ticks_late += rf_ticker_advance(&s->ticker, now);
+    s->last_ns = now;
+    uint64_t charged = rf_process_cpu_ns(s->process);
+    if (charged > s->charged_at_open)
+        s->account.charged_ns = charged - s->charged_at_open;
+    for (size_t i = 0; status == RF_OK && i < n; i++)
+        status = decode_one(s, v[i], err);
+    return status == RF_OK ? check_trial(s, err) : status;
+}
+
+void rf_session_account(const struct rf_session *s, struct rf_account *out)
+{
+    const struct rf_engine_stats *e = rf_engine_stats(s->engine);
+    const struct rf_decode_stats *d = rf_decoder_stats(s->decoder);
+    *out = s->account;
+    out->wall_ns = s->last_ns - s->first_ns;
+    out->ticks_asked = out->ticks_taken + out->ticks_late;
+    out->samples = e->samples;
+    out->slept = e->slept;
+    out->eintr = e->eintr;
+    out->lost_exited = e->lost_exited;
+    out->lost_timeout = e->lost_timeout;
+    out->lost_traced = e->lost_traced;
+    out->lost_other = e->lost_other;
+    out->hold_n = e->hold.n;
+    out->hold_p50_ns = rf_hist_percentile(&e->hold, 0.5);
+    out->hold_p99_ns = rf_hist_percentile(&e->hold, 0.99);
+    out->hold_max_ns = e->hold.max;
+    out->hold_total_ns = e->hold.sum;
+    out->ip_unique = d->ip_unique;
+    out->ip_same_line = d->ip_same_line;
+    out->ip_open = d->ip_open;
+    out->ip_prologue = d->ip_prologue;
+    uint64_t sampled = out->line_ns + out->function_ns + out->runtime_ns + out->unknown_ns;
+    out->unsampled_ns = out->charged_ns > sampled ? out->charged_ns - sampled : 0;
+}
