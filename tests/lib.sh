@@ -1,0 +1,96 @@
+# lib.sh: what shell tests and the demo share: real rayforce releases, targets, cleaning up. To be sourced.
+#
+# Releases come out of the rayforce-py packages of the Python registry, once, into a cache folder outside of the
+# source: ${RFPROF_TARGETS:-${XDG_CACHE_HOME:-~/.cache}/rfprof-targets}/VERSION/rayforce/bin/rayforce.
+
+: "${B:=$PWD/build}" "${RFPROF:=$B/rfprof}"
+targets=${RFPROF_TARGETS:-${XDG_CACHE_HOME:-$HOME/.cache}/rfprof-targets}
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/rfprof.XXXXXX") || exit 1
+started=()
+
+clean_up() {
+    local pid
+    for pid in "${started[@]}"; do
+        kill -CONT "$pid" 2>/dev/null
+        kill -KILL "$pid" 2>/dev/null
+        wait "$pid" 2>/dev/null
+    done
+    rm -rf "$scratch"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+
+fail() { echo "$*" >&2; exit 1; }
+skip() { echo "$*"; exit 77; }
+
+# Prints the path of a release's executable, fetching it when needed. Any wheel of a release holds the same kind of
+# executable, so another Python's is taken when there is none for the one at hand.
+release() {
+    local version=$1 bin=$targets/$1/rayforce/bin/rayforce tmp any
+    if [ ! -x "$bin" ]; then
+        mkdir -p "$targets" && tmp=$(mktemp -d "$targets/fetch.XXXXXX") || return 1
+        for any in '' '--python-version 3.11 --platform manylinux_2_28_x86_64 --implementation cp'; do
+            # shellcheck disable=SC2086 # the options are meant to be split
+            python3 -m pip download -q --disable-pip-version-check --retries 1 --timeout 10 --no-deps \
+                --only-binary=:all: $any -d "$tmp" "rayforce-py==$version" >>"$tmp/log" 2>&1 && break
+        done
+        # moved into place as a whole: an interrupted or parallel run leaves no half release
+        if python3 -m zipfile -e "$tmp"/*.whl "$tmp/x" >>"$tmp/log" 2>&1 && chmod +x "$tmp/x/rayforce/bin/rayforce"; then
+            [ -x "$bin" ] || mv "$tmp/x" "$targets/$version"
+        else
+            tail -n 3 "$tmp/log" >&2
+        fi
+        rm -rf "$tmp"
+    fi
+    [ -x "$bin" ] && echo "$bin"
+}
+
+# Sets $rayforce to a release's executable, or skips the test.
+need_release() {
+    rayforce=$(release "$1" 2>"$scratch/fetch.log") ||
+        skip "rayforce-py $1 cannot be fetched: $(tail -n 1 "$scratch/fetch.log")"
+}
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# start_rayforce EXECUTABLE SCRIPT: runs a script in the background, in the scratch folder, and waits until it is busy. Sets $target.
+start_rayforce() {
+    local bin=$1 script=$2 port listen
+    port=$(free_port) || return 1
+    listen=127.0.0.1:$port
+    # releases before 2.3.0 take no address
+    case $bin in */2.[0-2].*/rayforce/bin/rayforce) listen=$port ;; esac
+    (cd "$scratch" && exec env RAYFORCE_CORES=2 "$bin" -p "$listen" -c 2 "$script") \
+        </dev/null >"$scratch/target.log" 2>&1 &
+    target=$!
+    started+=("$target")
+    wait_busy "$target" || { cat "$scratch/target.log" >&2; return 1; }
+}
+
+# CPU time of a process in milliseconds.
+cpu_ms() {
+    cat "/proc/$1"/task/*/schedstat 2>/dev/null | awk '{s += $1} END {print int(s / 1000000)}'
+}
+
+# Busy: some CPU time in each of three looks, the loading of the script being over.
+wait_busy() {
+    local pid=$1 last now busy=0 _
+    last=$(cpu_ms "$pid")
+    for _ in $(seq 150); do
+        sleep 0.1
+        kill -0 "$pid" 2>/dev/null || return 1
+        now=$(cpu_ms "$pid")
+        if [ $((now - last)) -gt 1 ]; then busy=$((busy + 1)); else busy=0; fi
+        last=$now
+        [ $busy -lt 3 ] || return 0
+    done
+    return 1
+}
+
+# Every thread of the process is untraced and not stopped.
+untouched() {
+    local pid=$1
+    ! grep -h -E '^(TracerPid:[[:space:]]*[1-9]|State:[[:space:]]*[tT])' "/proc/$pid"/task/*/status
+}
