@@ -8,9 +8,9 @@ CPPFLAGS += -D_GNU_SOURCE -Iinclude -Ilib
 LDLIBS = -lunwind-x86_64 -lunwind -ldw -lelf -lm
 SANITIZE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
-# Debian packages: the compiler, the libraries, and what tests and demo need besides.
-DEPS = gcc make libc6-dev libdw-dev libelf-dev libunwind-dev uthash-dev \
-       libcmocka-dev python3 python3-pip procps
+# Debian packages: what building and the demo need, and what tests need besides.
+DEPS = gcc make libc6-dev libdw-dev libelf-dev libunwind-dev uthash-dev python3 python3-pip procps
+TEST_DEPS = libcmocka-dev gdb
 
 LIB_O := $(patsubst %.c,$(B)/obj/%.o,$(wildcard lib/*.c lib/*/*.c)) $(B)/catalog.o
 CLI_O := $(patsubst %.c,$(B)/obj/%.o,$(wildcard rfprof/*.c))
@@ -54,7 +54,8 @@ $(B)/fixtures/%: fixtures/%.c $(B)/librfprof.a
 units: $(UNITS)
 fixtures: $(FIXTURES)
 
-check: deps
+check:
+	$(MAKE) -s deps ALSO='$(TEST_DEPS)'
 	$(MAKE) WERROR=1 all units fixtures
 	B=$(abspath $(B)) RFPROF=$(abspath $(B))/rfprof tests/run $(UNITS) $(SHELL_TESTS)
 
@@ -70,10 +71,11 @@ demo: deps
 	$(MAKE) all fixtures
 	@B=$(abspath $(B)) RFPROF=$(abspath $(B))/rfprof demo/run
 
-# Installs what is missing, and only that, so that it needs neither network nor root when nothing is.
+# Installs what is missing, and only that, so that it needs neither network nor root when nothing is. ALSO: more
+# packages.
 deps:
-	@command -v dpkg-query >/dev/null || { echo "not Debian: install what corresponds to: $(DEPS)"; exit 0; }; \
-	missing=; for p in $(DEPS); do \
+	@command -v dpkg-query >/dev/null || { echo "not Debian: install what corresponds to: $(DEPS) $(ALSO)"; exit 0; }; \
+	missing=; for p in $(DEPS) $(ALSO); do \
 		dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
 	[ -z "$$missing" ] || { echo "installing:$$missing"; [ "$$(id -u)" = 0 ] || sudo=sudo; \
 		$$sudo env DEBIAN_FRONTEND=noninteractive sh -c "apt-get update -q && \
