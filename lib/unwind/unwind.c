@@ -8,6 +8,7 @@
 #include "unwind.h"
 
 #include "call_site.h"
+#include "cfi_check.h"
 
 #include <errno.h>
 #include <libunwind.h>
@@ -122,7 +123,8 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
     struct rf_cfi cfi;
     memset(out, 0, sizeof *out);
     u->no_cfi = true;
-    if (u->from->image && rf_image_cfi(u->from->image, &cfi) && ip >= cfi.start && ip < cfi.end) {
+    if (u->from->image && rf_image_cfi(u->from->image, &cfi) && ip >= cfi.start && ip < cfi.end &&
+        rf_cfi_is_sane(u->from->image, &cfi, ip)) {
         unw_dyn_info_t table = {.format = UNW_INFO_FORMAT_REMOTE_TABLE, .start_ip = cfi.start, .end_ip = cfi.end};
         table.u.rti.segbase = cfi.hdr;
         table.u.rti.table_data = cfi.table;
