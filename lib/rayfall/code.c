@@ -45,8 +45,24 @@ static const struct op {
     [OP_CALLGN] = {"CALLGN", 1, 1, 1, true},
 };
 
-/* A slot of the abstract stack is the constant that was pushed there, or OTHER; stacks deeper than this are not kept. */
-enum { OTHER = -1, STACK_MAX = 256 };
+/* A slot of the abstract stack is OTHER, or where it came from: a constant's index, with NAMED when the constant was the
+ * name that was resolved. Deeper stacks than this are not followed. */
+enum { OTHER = -1, NAMED = 1 << 16, STACK_MAX = 256 };
+
+static int32_t origin(enum rf_op op, uint32_t arg)
+{
+    switch (op) {
+    case OP_LOADCONST:
+    case OP_LOADCONST_W:
+        return (int32_t)arg;
+    case OP_RESOLVE:
+    case OP_RESOLVE_W:
+    case OP_LOADENVG: /* its last two bytes are the name */
+        return (int32_t)(arg & 0xffff) | NAMED;
+    default:
+        return OTHER;
+    }
+}
 
 const char *rf_op_name(enum rf_op op)
 {
@@ -168,8 +184,10 @@ static void follow(struct walk *w, struct path *p)
             return;
         }
         int32_t left = p->depth - in->pops;
-        if (is_call(in->op))
-            in->callee = p->slot[left];
+        if (is_call(in->op) && p->slot[left] != OTHER) {
+            in->callee = p->slot[left] & 0xffff;
+            in->by_name = p->slot[left] & NAMED;
+        }
         int32_t jump = (int16_t)(uint16_t)in->arg;
         uint32_t target = (uint32_t)((int32_t)in->end + jump);
         if (in->op == OP_RET) {
@@ -182,8 +200,8 @@ static void follow(struct walk *w, struct path *p)
             branch(w, p, target, p->depth + 1); /* its handler finds the error on the stack */
         p->depth = left;
         if (ops[in->op].pushes) {
-            int32_t pushed = in->op == OP_LOADCONST || in->op == OP_LOADCONST_W ? (int32_t)in->arg : OTHER;
-            p->slot[p->depth++] = in->op == OP_DUP && left > 0 ? p->slot[left - 1] : pushed;
+            int32_t pushed = in->op == OP_DUP && left > 0 ? p->slot[left - 1] : origin(in->op, in->arg);
+            p->slot[p->depth++] = pushed;
         }
         i = rf_code_starting(w->c, in->op == OP_JMP ? target : in->end);
         if (!i) {

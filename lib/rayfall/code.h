@@ -29,7 +29,8 @@ struct rf_instruction {
     uint32_t arg;
     int32_t depth;  /* of the operand stack before it; RF_DEPTH_UNKNOWN where no path leads */
     int32_t pops;
-    int32_t callee; /* of a call: index of the constant that is called, -1 when it is not one */
+    int32_t callee; /* of a call: index of the constant that is called or that names it, -1 when neither */
+    bool by_name;   /* the constant is a name that was resolved */
 };
 
 struct rf_code {

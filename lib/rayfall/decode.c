@@ -143,6 +143,7 @@ static void rayfall_frames(struct rf_decoder *d, const struct rf_snapshot *s, co
     struct view view = {{view_read}, s, d->live};
     struct rf_interpreter in = {.rt = d->rt,
                                 .lambdas = d->lambdas,
+                                .names = d->names,
                                 .m = &view.memory,
                                 .s = s,
                                 .epoch = ++d->epoch,

@@ -68,6 +68,7 @@ static void look(const struct rf_interpreter *in, const struct rf_native_stack *
     const struct rf_native *f = &native->frame[k];
     memset(v, 0, sizeof *v);
     v->fn = fn;
+    v->names = in->names;
     v->depth = e->sp - e->fp - fn->n_locals;
     if (e->sp < EXEC_INDEX_MAX)
         rf_read_u64(&in->s->memory, e->addr + (uint64_t)in->rt->layout.exec_ps + 8 * (uint64_t)e->sp, &v->called);

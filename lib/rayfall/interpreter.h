@@ -16,6 +16,7 @@ enum rf_ip_found { RF_IP_UNIQUE, RF_IP_SAME_LINE, RF_IP_OPEN, RF_IP_PROLOGUE, RF
 struct rf_interpreter {
     const struct rf_runtime *rt;
     struct rf_lambdas *lambdas;
+    const struct rf_names *names;
     const struct rf_memory *m; /* snapshot first, then live memory */
     const struct rf_snapshot *s;
     uint64_t epoch;

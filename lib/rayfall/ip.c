@@ -44,9 +44,20 @@ static bool fits(const struct rf_ip_view *v, const struct rf_instruction *i)
 {
     if (i->depth == RF_DEPTH_UNKNOWN || i->depth - i->pops != v->depth)
         return false;
-    if (i->callee < 0 || !v->called)
+    if (i->callee < 0 || i->by_name || !v->called)
         return true;
     return (size_t)i->callee < v->fn->n_consts && v->fn->consts[i->callee] == v->called;
+}
+
+/* As fits, and where the callee was looked up by its name, the name stands for the function object. */
+static bool fits_by_name(const struct rf_ip_view *v, const struct rf_instruction *i)
+{
+    if (!fits(v, i))
+        return false;
+    if (!i->by_name || !v->called || !v->names || (size_t)i->callee >= v->fn->n_consts)
+        return true;
+    uint64_t value = rf_names_value(v->names, v->fn->symbols[i->callee]);
+    return !value || value == v->called;
 }
 
 /* A half-done handler may not have popped, or may have pushed. */
@@ -115,7 +126,9 @@ size_t rf_ip_candidates(const struct rf_ip_view *v, const struct rf_instruction 
     if (!v->below)
         return leaf_candidates(v, out);
     rf_ops ops = below_ops(v->below);
-    size_t n = choose(v, ops, fits, seen, out);
+    size_t n = choose(v, ops, fits_by_name, seen, out);
+    if (!n)
+        n = choose(v, ops, fits, seen, out);
     if (!n)
         n = choose(v, any_op, nearly_fits, seen, out);
     return n ? n : choose(v, ops, fits, NULL, out);

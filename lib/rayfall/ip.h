@@ -13,6 +13,7 @@ enum { IP_WINDOW = 0x70, IP_WORDS = IP_WINDOW / 8, IP_SAVED = 6, IP_ALL = 16, IP
 
 struct rf_ip_view {
     const struct rf_lambda *fn;
+    const struct rf_names *names; /* what a name stands for now; NULL: not known */
     int32_t depth;        /* of the operand stack: sp - fp - n_locals */
     uint64_t called;      /* ps[sp]: during a call the function object; 0 when not copied */
     uint64_t saved[IP_SAVED];

@@ -44,6 +44,7 @@ static void lambda_free(struct rf_lambda *l)
 {
     rf_code_free(&l->code);
     free(l->consts);
+    free(l->symbols);
     free(l->debug);
     free((char *)l->file.s);
     free((char *)l->name.s);
@@ -102,10 +103,14 @@ static bool read_consts(struct rf_lambda *l, const struct rf_memory *m, uint64_t
     struct rf_obj o;
     if (!rf_obj_vector(m, addr, RAY_LIST, CONSTS_MAX, &o) || o.len == 0)
         return true; /* a function may have none */
-    l->consts = malloc((size_t)o.len * sizeof *l->consts);
-    if (!l->consts || !rf_read(m, addr + RAY_DATA, l->consts, (size_t)o.len * sizeof *l->consts))
+    size_t n = (size_t)o.len;
+    l->consts = malloc(n * sizeof *l->consts);
+    l->symbols = malloc(n * sizeof *l->symbols);
+    if (!l->consts || !l->symbols || !rf_read(m, addr + RAY_DATA, l->consts, n * sizeof *l->consts))
         return false;
-    l->n_consts = (size_t)o.len;
+    for (size_t i = 0; i < n; i++)
+        l->symbols[i] = rf_obj_read(m, l->consts[i], &o) && o.type == RAY_SYMBOL_ATOM ? o.len : -1;
+    l->n_consts = n;
     return true;
 }
 
