@@ -122,7 +122,7 @@ bool rf_stop_registers(const struct rf_hold *hold, union rf_arch_regs *to)
 void rf_resume(struct rf_stopper *s, const struct rf_hold *hold)
 {
     if (trace(PTRACE_DETACH, hold->tid, 0, hold->sig) != 0)
-        add_pending(s, hold->tid, true, hold->sig); /* as a rule: it was killed; its end is to be collected */
+        add_pending(s, hold->tid, true, hold->sig);
     count(s, -1);
 }
 
@@ -131,9 +131,10 @@ static bool release(const struct rf_stopper *s, struct rf_pending *p)
 {
     int status;
     if (p->stopped) {
-        long r = trace(PTRACE_DETACH, p->tid, 0, p->sig);
-        p->stopped = r != 0 && r != -ESRCH;
-        return r == 0;
+        if (trace(PTRACE_DETACH, p->tid, 0, p->sig) == 0)
+            return true;
+        long end = poll_status(p->tid, &status); /* it was killed: its end is what is left to see */
+        return end == -ECHILD || (end > 0 && !WIFSTOPPED(status));
     }
     long r = poll_status(p->tid, &status);
     if (r == 0) {
