@@ -30,6 +30,7 @@ enum {
     MAPS_EVERY_NS = 100 * 1000000, /* at most */
     ROOT_SLACK = 64,
     DENIED_MAX = 16,
+    DENIED_TICKS = 3, /* a thread of ours that executes may, for a moment, have a tracer: us, by its old id */
 };
 
 struct rf_engine {
@@ -46,6 +47,7 @@ struct rf_engine {
     uint64_t cpu_ns, unexplained0_ns;
     pid_t denied[DENIED_MAX];
     size_t n_denied;
+    unsigned denied_ticks; /* one after the other */
     struct rf_engine_stats stats;
     union rf_arch_regs regs;
 };
@@ -300,7 +302,8 @@ enum rf_status rf_engine_tick(struct rf_engine *e, struct rf_snapshot *const **o
     bool denied = false;
     for (size_t i = 0; i < e->n_denied; i++)
         denied |= forbidden(e, e->denied[i]);
-    if (status == RF_OK && denied && e->n == 0) {
+    e->denied_ticks = denied && e->n == 0 ? e->denied_ticks + 1 : 0;
+    if (status == RF_OK && e->denied_ticks >= DENIED_TICKS) {
         status = rf_fail(err, RF_PERMISSION, EPERM, "cannot attach to %d: %s", (int)e->process->pid, strerror(EPERM));
         rf_explain_permission(e->process, err);
     }
