@@ -148,7 +148,32 @@ struct walk {
     struct rf_code *c;
     struct path *todo; /* branch targets not yet followed; each branch is met once, so c->n suffice */
     size_t n;
+    unsigned char *joins; /* by instruction: 2 where more than one way leads to it */
 };
+
+static uint32_t jump_target(const struct rf_instruction *i)
+{
+    int32_t jump = (int16_t)(uint16_t)i->arg;
+    return (uint32_t)((int32_t)i->end + jump);
+}
+
+static void lead_to(struct walk *w, uint32_t target)
+{
+    const struct rf_instruction *to = rf_code_starting(w->c, target);
+    if (to && w->joins[to - w->c->v] < 2)
+        w->joins[to - w->c->v]++;
+}
+
+static void find_joins(struct walk *w)
+{
+    for (size_t k = 0; k < w->c->n; k++) {
+        const struct rf_instruction *i = &w->c->v[k];
+        if (i->op == OP_JMP || i->op == OP_JMPF || i->op == OP_TRAP)
+            lead_to(w, jump_target(i));
+        if (i->op != OP_JMP && i->op != OP_RET)
+            lead_to(w, i->end);
+    }
+}
 
 static void branch(struct walk *w, const struct path *from, uint32_t target, int32_t depth)
 {
@@ -179,6 +204,9 @@ static void follow(struct walk *w, struct path *p)
             return;
         }
         in->depth = p->depth;
+        /* The arms of a branch leave their value on top, each its own: "((if a f g) x)". */
+        if (p->depth > 0 && w->joins[i - w->c->v] > 1)
+            p->slot[p->depth - 1] = OTHER;
         if (in->pops > p->depth || p->depth + 1 > STACK_MAX) {
             w->c->sound = false;
             return;
@@ -188,8 +216,7 @@ static void follow(struct walk *w, struct path *p)
             in->callee = p->slot[left] & 0xffff;
             in->by_name = p->slot[left] & NAMED;
         }
-        int32_t jump = (int16_t)(uint16_t)in->arg;
-        uint32_t target = (uint32_t)((int32_t)in->end + jump);
+        uint32_t target = jump_target(in);
         if (in->op == OP_RET) {
             w->c->sound = w->c->sound && left == 0;
             return;
@@ -220,16 +247,15 @@ bool rf_code_decode(struct rf_code *out, const unsigned char *bytes, size_t len,
     out->v = calloc(len ? len : 1, sizeof *out->v);
     if (!out->v)
         return false;
-    decode(out, bytes, len, opcodes);
+    if (len)
+        decode(out, bytes, len, opcodes);
     size_t branches = 1;
     for (size_t i = 0; i < out->n; i++)
         branches += out->v[i].op == OP_JMPF || out->v[i].op == OP_TRAP;
-    struct walk w = {out, calloc(branches, sizeof *w.todo), 0};
-    if (!w.todo) {
-        rf_code_free(out);
-        return false;
-    }
-    if (out->n) {
+    struct walk w = {out, calloc(branches, sizeof *w.todo), 0, calloc(out->n + 1, 1)};
+    bool ok = w.todo && w.joins;
+    if (ok && out->n) {
+        find_joins(&w);
         w.todo[w.n++] = (struct path){.at = out->v};
         while (w.n) {
             struct path p = w.todo[--w.n];
@@ -237,7 +263,10 @@ bool rf_code_decode(struct rf_code *out, const unsigned char *bytes, size_t len,
         }
     }
     free(w.todo);
-    return true;
+    free(w.joins);
+    if (!ok)
+        rf_code_free(out);
+    return ok;
 }
 
 void rf_code_free(struct rf_code *c)
