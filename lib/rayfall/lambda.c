@@ -5,7 +5,12 @@
 #include <stdlib.h>
 #include <uthash.h>
 
-enum { CONSTS_MAX = 1 << 16, DEBUG_MAX = 1 << 17, BODY_MAX = 4096 };
+enum {
+    CONSTS_MAX = 1 << 16,
+    DEBUG_MAX = 1 << 17,
+    BODY_MAX = 4096,
+    LOCALS_MAX = 1024, /* they stand on the operand stack */
+};
 
 struct identity {
     uint64_t slot[LAMBDA_SLOTS];
@@ -28,7 +33,7 @@ struct rf_lambdas {
     const struct rf_memory *live;
     struct rf_names *names;
     struct rf_sources *sources;
-    struct entry *by_addr; /* in order of last decoding */
+    struct entry *by_addr; /* in order of last use: the head is the one to drop */
 };
 
 struct rf_lambdas *rf_lambdas_new(const struct rf_runtime *rt, const struct rf_memory *live, struct rf_names *names,
@@ -76,6 +81,8 @@ static bool identify(const struct rf_memory *m, uint64_t addr, struct identity *
         !rf_read(m, addr, block, sizeof block))
         return false;
     memcpy(id->slot, block + RAY_DATA, sizeof id->slot);
+    if ((uint32_t)id->slot[LAMBDA_LOCALS] > LOCALS_MAX) /* an int32_t */
+        return false;
     if (!rf_obj_vector(m, id->slot[LAMBDA_CODE], RAY_U8, RF_CODE_MAX, &o) || o.len == 0)
         return false;
     id->code_len = o.len;
@@ -239,8 +246,12 @@ const struct rf_lambda *rf_lambdas_get(struct rf_lambdas *c, const struct rf_mem
         drop(c, e);
         e = NULL;
     }
-    if (!e)
+    if (e) { /* to the end of the order of use */
+        HASH_DEL(c->by_addr, e);
+        HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
+    } else {
         e = add(c, m, addr, &id, source);
+    }
     if (!e)
         return NULL;
     e->epoch = epoch;
