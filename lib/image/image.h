@@ -65,5 +65,7 @@ bool rf_image_cfi(const struct rf_image *image, struct rf_cfi *out);
 
 /* "vm_exec.part.0" -> 7: length of a symbol's name before the first dot; whole length without one. */
 size_t rf_symbol_base(const char *name);
+/* Is this its name before the first dot? False for a NULL name. */
+bool rf_symbol_is(const char *name, const char *base);
 
 #endif

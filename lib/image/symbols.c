@@ -11,6 +11,12 @@ size_t rf_symbol_base(const char *name)
     return strcspn(name, ".");
 }
 
+bool rf_symbol_is(const char *name, const char *base)
+{
+    size_t n = name ? rf_symbol_base(name) : 0;
+    return name && strlen(base) == n && memcmp(name, base, n) == 0;
+}
+
 /* Of several names for one address: global before weak before local, then one with a size. */
 static unsigned char rank_of(const Elf64_Sym *s)
 {

@@ -1,11 +1,11 @@
 /* decode.c: puts a thread's Rayfall stack together, from its outermost native frame inwards. */
 #include "decode.h"
 
-#include "interpreter.h"
+#include "stack.h"
 
 #include <stdlib.h>
 
-enum { FRAMES_MAX = 8192, DISPATCH_MAX = 256 };
+enum { DISPATCH_MAX = 256 };
 
 /* Reads the snapshot, and the live process where the snapshot has nothing. */
 struct view {
@@ -14,22 +14,19 @@ struct view {
     const struct rf_memory *live;
 };
 
-struct stack {
-    struct rf_frame frame[FRAMES_MAX];
-    size_t n;
-    enum rf_explained how;
-};
-
 struct rf_decoder {
     const struct rf_runtime *rt;
     const struct rf_memory *live;
     struct rf_names *names;
     struct rf_sources *sources;
     struct rf_lambdas *lambdas;
+    struct rf_builtins *builtins;
     struct rf_probe probe;
     struct rf_decode_stats stats;
     uint64_t epoch, handlers;
-    struct stack main, other; /* of the main thread; of the thread at hand where it is another */
+    struct rf_stack main, other; /* of the main thread; of the thread at hand where it is another */
+    char *texts;                 /* what the frames of main point to, once copied */
+    size_t texts_size;
 };
 
 static bool view_read(const struct rf_memory *m, uint64_t addr, void *to, size_t n)
@@ -61,7 +58,8 @@ struct rf_decoder *rf_decoder_new(const struct rf_runtime *rt, const struct rf_m
     d->handlers = lowest_handler(rt, live);
     d->names = rf_names_new(rt);
     d->sources = rf_sources_new();
-    if (d->names && d->sources)
+    d->builtins = rf_builtins_new(rt, live);
+    if (d->names && d->sources && d->builtins)
         d->lambdas = rf_lambdas_new(rt, live, d->names, d->sources);
     if (!d->lambdas) {
         rf_decoder_free(d);
@@ -78,6 +76,8 @@ void rf_decoder_free(struct rf_decoder *d)
     rf_lambdas_free(d->lambdas);
     rf_sources_free(d->sources);
     rf_names_free(d->names);
+    rf_builtins_free(d->builtins);
+    free(d->texts);
     free(d);
 }
 
@@ -96,62 +96,50 @@ static struct rf_text text(const char *s)
     return (struct rf_text){s, strlen(s)};
 }
 
-static void push(struct stack *st, struct rf_text file, uint32_t line, struct rf_text fn)
-{
-    if (st->n < FRAMES_MAX)
-        st->frame[st->n++] = (struct rf_frame){.file = file, .fn = fn, .line = line};
-}
-
-/* Text that did not come from a file has the file name "repl" in the engine, whoever sent it. */
-static struct rf_text file_name(struct rf_text file)
-{
-    return file.n == 4 && memcmp(file.s, "repl", 4) == 0 ? text("<repl>") : file.n ? file : text("<unknown>");
-}
-
-static void push_activation(void *ctx, const struct rf_activation *a)
-{
-    struct stack *st = ctx;
-    push(st, file_name(a->fn->file), a->line, a->fn->name);
-    st->how = a->line ? RF_BY_A_LINE : RF_BY_A_FUNCTION;
-}
-
-static bool is_base(const char *name, const char *base)
-{
-    size_t n = name ? rf_symbol_base(name) : 0;
-    return name && n == strlen(base) && memcmp(name, base, n) == 0;
-}
-
-/* The interpreter is known by its address, not by its name: every build has one. */
-static bool is_interpreter(const struct rf_decoder *d, const struct rf_native *f)
-{
-    return f->fn.name && f->fn.addr == d->rt->interpreter;
-}
-
-static void count(struct rf_decode_stats *s, enum rf_ip_found found)
-{
-    s->interpreters++;
-    s->ip_unique += found == RF_IP_UNIQUE;
-    s->ip_same_line += found == RF_IP_SAME_LINE;
-    s->ip_open += found == RF_IP_OPEN;
-    s->ip_prologue += found == RF_IP_PROLOGUE;
-    s->bare += found == RF_IP_NONE;
-}
-
 static void rayfall_frames(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native,
-                           struct stack *st)
+                           struct rf_stack *st)
 {
     struct view view = {{view_read}, s, d->live};
-    struct rf_interpreter in = {.rt = d->rt,
-                                .lambdas = d->lambdas,
-                                .names = d->names,
-                                .m = &view.memory,
-                                .s = s,
-                                .epoch = ++d->epoch,
-                                .handlers = d->handlers};
+    struct rf_walk w = {.rt = d->rt,
+                        .m = &view.memory,
+                        .sources = d->sources,
+                        .builtins = d->builtins,
+                        .stats = &d->stats,
+                        .out = st,
+                        .interpreter = {.rt = d->rt,
+                                        .lambdas = d->lambdas,
+                                        .names = d->names,
+                                        .m = &view.memory,
+                                        .s = s,
+                                        .epoch = ++d->epoch,
+                                        .handlers = d->handlers}};
     rf_names_refresh(d->names, d->live, s->time_ns);
-    for (size_t k = native->n; k-- > 0;)
-        if (is_interpreter(d, &native->frame[k]))
-            count(&d->stats, rf_interpreter_frame(&in, native, k, push_activation, st));
+    rf_walk(&w, s, native);
+}
+
+/* The main thread's stack outlives its sample: workers are charged to it. So its texts are copied out of the caches. */
+static bool keep_texts(struct rf_decoder *d, struct rf_stack *st)
+{
+    size_t size = 0, at = 0;
+    for (size_t i = 0; i < st->n; i++)
+        size += st->frame[i].file.n + st->frame[i].fn.n;
+    if (size > d->texts_size) {
+        char *more = realloc(d->texts, size);
+        if (!more)
+            return false;
+        d->texts = more;
+        d->texts_size = size;
+    }
+    for (size_t i = 0; i < st->n; i++) {
+        struct rf_text *t[] = {&st->frame[i].file, &st->frame[i].fn};
+        for (size_t k = 0; k < 2; k++) {
+            if (t[k]->n)
+                memcpy(d->texts + at, t[k]->s, t[k]->n);
+            t[k]->s = d->texts + at;
+            at += t[k]->n;
+        }
+    }
+    return true;
 }
 
 /* What the runtime does when no Rayfall line is in progress, by a function that is on the stack; else that of the
@@ -166,7 +154,7 @@ static struct rf_text runtime_name(const struct rf_native_stack *native)
     };
     for (size_t i = 0; i < native->n; i++)
         for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-            if (is_base(native->frame[i].fn.name, known[k].base))
+            if (rf_symbol_is(native->frame[i].fn.name, known[k].base))
                 return text(known[k].shown);
     for (size_t i = 0; i < native->n; i++)
         if (native->frame[i].fn.name)
@@ -178,7 +166,7 @@ static struct rf_text runtime_name(const struct rf_native_stack *native)
 static size_t worker_loop(const struct rf_native_stack *native)
 {
     size_t i = 0;
-    while (i < native->n && !is_base(native->frame[i].fn.name, "worker_loop"))
+    while (i < native->n && !rf_symbol_is(native->frame[i].fn.name, "worker_loop"))
         i++;
     return i;
 }
@@ -188,19 +176,19 @@ static bool worker_busy(const struct rf_native_stack *native, size_t loop)
 {
     for (size_t i = 0; i < loop; i++) {
         const char *name = native->frame[i].fn.name;
-        if (is_base(name, "ray_sem_wait") || (name && strncmp(name, "sem_", 4) == 0))
+        if (rf_symbol_is(name, "ray_sem_wait") || (name && strncmp(name, "sem_", 4) == 0))
             return false;
     }
     return loop > 0;
 }
 
-static void mark_cut_stack(struct stack *st, const struct rf_native_stack *native)
+static void mark_cut_stack(struct rf_stack *st, const struct rf_native_stack *native)
 {
     const char *why = native->end == RF_UNWIND_ROOT        ? "<torn>"
                       : native->end == RF_UNWIND_TRUNCATED ? "<truncated>"
                                                            : "<unwind>";
-    memmove(st->frame + 1, st->frame, (st->n < FRAMES_MAX ? st->n : FRAMES_MAX - 1) * sizeof *st->frame);
-    st->n += st->n < FRAMES_MAX;
+    memmove(st->frame + 1, st->frame, (st->n < RF_FRAMES_MAX ? st->n : RF_FRAMES_MAX - 1) * sizeof *st->frame);
+    st->n += st->n < RF_FRAMES_MAX;
     st->frame[0] = (struct rf_frame){.file = text("<unknown>"), .fn = text(why), .line = 0};
 }
 
@@ -210,17 +198,19 @@ struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, c
     uint64_t bare = d->stats.bare;
     if (loop < native->n && worker_busy(native, loop) && d->main.n)
         return (struct rf_decoded){d->main.frame, d->main.n, d->main.how};
-    struct stack *st = s->main_thread ? &d->main : &d->other;
+    struct rf_stack *st = s->main_thread ? &d->main : &d->other;
     st->n = 0;
     rayfall_frames(d, s, native, st);
     bool whole = native->end == RF_UNWIND_ROOT;
     if (st->n == 0 && whole && d->stats.bare == bare) {
-        push(st, text("<runtime>"), 0, runtime_name(native));
+        rf_stack_push(st, text("<runtime>"), 0, runtime_name(native));
         st->how = RF_BY_RUNTIME;
     } else if (st->n == 0 || !whole) {
         if (st->n == 0)
             st->how = RF_NOT_EXPLAINED;
         mark_cut_stack(st, native);
     }
+    if (s->main_thread && !keep_texts(d, st))
+        st->n = 0;
     return (struct rf_decoded){st->frame, st->n, st->how};
 }

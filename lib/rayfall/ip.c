@@ -30,11 +30,10 @@ static const struct {
 /* ray_free is what ray_release becomes once it is inlined. */
 static rf_ops below_ops(const char *name)
 {
-    size_t n = rf_symbol_base(name);
-    if (strncmp(name, "ray_free", 8) == 0 && (n == 8 || strncmp(name + 8, "_last_ref", n - 8) == 0))
+    if (rf_symbol_is(name, "ray_free") || rf_symbol_is(name, "ray_free_last_ref"))
         return below_ops("ray_release");
     for (size_t i = 0; i < sizeof below_class / sizeof *below_class; i++)
-        if (strlen(below_class[i].name) == n && memcmp(below_class[i].name, name, n) == 0)
+        if (rf_symbol_is(name, below_class[i].name))
             return below_class[i].ops;
     return call_like;
 }

@@ -194,13 +194,13 @@ static bool decode(struct rf_lambdas *c, struct entry *e, const struct rf_memory
     struct rf_span first;
     l->addr = e->addr;
     l->n_locals = (int32_t)id->slot[LAMBDA_LOCALS];
-    l->has_source = source != NULL;
     e->source = source ? source->serial : 0;
     e->named = rf_names_generation(c->names);
     if (!read_code(l, m, id, c->rt->opcodes) || !read_consts(l, m, id->slot[LAMBDA_CONSTS]) ||
         !read_debug(l, m, id->slot[LAMBDA_DBG], source) ||
         !dup_text(&l->file, source ? source->file.s : "", source ? source->file.n : 0))
         return false;
+    l->nfo = id->slot[LAMBDA_NFO];
     bool placed = first_form(m, id->slot[LAMBDA_BODY], source, &first);
     if (placed)
         l->first_line = first.line + 1u;
@@ -208,7 +208,7 @@ static bool decode(struct rf_lambdas *c, struct entry *e, const struct rf_memory
 }
 
 static struct entry *add(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr, const struct identity *id,
-                         const struct rf_source *source)
+                         const struct rf_source *source, uint64_t epoch)
 {
     struct identity again;
     struct entry *e = calloc(1, sizeof *e);
@@ -221,7 +221,7 @@ static struct entry *add(struct rf_lambdas *c, const struct rf_memory *m, uint64
         free(e);
         return NULL;
     }
-    while (HASH_COUNT(c->by_addr) >= RF_LAMBDAS_KEPT)
+    while (HASH_COUNT(c->by_addr) >= RF_LAMBDAS_KEPT && c->by_addr->epoch != epoch)
         drop(c, c->by_addr);
     HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
     return e;
@@ -250,7 +250,7 @@ const struct rf_lambda *rf_lambdas_get(struct rf_lambdas *c, const struct rf_mem
         HASH_DEL(c->by_addr, e);
         HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
     } else {
-        e = add(c, m, addr, &id, source);
+        e = add(c, m, addr, &id, source, epoch);
     }
     if (!e)
         return NULL;

@@ -31,7 +31,7 @@ struct rf_lambda {
     int32_t n_locals;
     struct rf_debug *debug;   /* ascending by offset; empty without a debug vector */
     size_t n_debug;
-    bool has_source;
+    uint64_t nfo;             /* address of its source object, 0 without one */
     struct rf_text file;      /* "" without a source */
     struct rf_text name;      /* from the environment, else "<fn:LINE>", else "<fn>" */
     uint32_t first_line;      /* 1-based line of the first body form; 0 when not known */
@@ -46,7 +46,7 @@ struct rf_lambdas *rf_lambdas_new(const struct rf_runtime *rt, const struct rf_m
 void rf_lambdas_free(struct rf_lambdas *c);
 
 /* The compiled lambda at addr, read through m (snapshot first, then live memory). NULL when there is none, or
- * it changed while it was read. Valid until the next call but RF_LAMBDAS_KEPT. */
+ * it changed while it was read. Valid until the first call of another epoch. */
 enum { RF_LAMBDAS_KEPT = 2048 };
 const struct rf_lambda *rf_lambdas_get(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch);
 /* True when a lambda at addr with these slots is known: an engine then need not copy what it points to. Reads nothing. */

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <uthash.h>
 
-enum { NODES_MAX = 1 << 18, TEXT_MAX = 1 << 22, FILE_MAX = 4096, CACHED_MAX = 64, EDGE = 128 };
+enum { NODES_MAX = 1 << 18, TEXT_MAX = 1 << 22, FILE_MAX = 4096, CACHED_MAX = 64, EDGE = 128,
+       TITLE_CHARACTERS = 60, TITLE_BYTES = 240 };
 
 struct rf_node_span {
     uint64_t node, span;
@@ -37,6 +38,11 @@ struct rf_sources {
     struct entry *by_addr; /* in order of last use: the head is the one to drop */
     uint64_t serial;
 };
+
+bool rf_source_unfiled(const struct rf_source *s)
+{
+    return s->file.n == 4 && memcmp(s->file.s, "repl", 4) == 0;
+}
 
 static uint64_t hash_bytes(uint64_t h, const void *p, size_t n)
 {
@@ -135,10 +141,34 @@ static bool index_lines(struct rf_source *s)
     return true;
 }
 
+/* Sixty characters of the text, runs of blanks as one. A cut falls between characters, not inside one. */
+static bool make_title(struct rf_source *s)
+{
+    char *t = malloc(TITLE_BYTES + 1);
+    size_t n = 0, characters = 0;
+    if (!t)
+        return false;
+    for (size_t i = 0; rf_source_unfiled(s) && i < s->text.n && n < TITLE_BYTES; i++) {
+        char c = s->text.s[i];
+        bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+        if (blank && (n == 0 || t[n - 1] == ' '))
+            continue;
+        if (((unsigned char)c & 0xc0) != 0x80 && characters++ == TITLE_CHARACTERS)
+            break;
+        t[n++] = blank ? ' ' : c;
+    }
+    while (n && t[n - 1] == ' ')
+        n--;
+    t[n] = 0;
+    s->title = (struct rf_text){t, n};
+    return true;
+}
+
 static void source_free(struct rf_source *s)
 {
     free((char *)s->file.s);
     free((char *)s->text.s);
+    free((char *)s->title.s);
     free(s->nodes);
     free(s->spans);
     free(s->line_start);
@@ -157,7 +187,7 @@ static bool source_read(struct rf_source *s, const struct rf_memory *m, const st
         goto out;
     s->nodes = malloc(n * sizeof *s->nodes + 1);
     s->spans = malloc(n * sizeof *s->spans + 1);
-    if (!s->nodes || !s->spans || !index_lines(s))
+    if (!s->nodes || !s->spans || !index_lines(s) || !make_title(s))
         goto out;
     index_nodes(s, keys, keys + n, n);
     ok = true;
@@ -176,7 +206,8 @@ static void drop(struct rf_sources *c, struct entry *e)
 }
 
 /* A fresh entry for the nfo at addr. Read, then compared once more: what changed under the reading is not kept. */
-static struct entry *add(struct rf_sources *c, const struct rf_memory *m, uint64_t addr, const struct identity *id)
+static struct entry *add(struct rf_sources *c, const struct rf_memory *m, uint64_t addr, const struct identity *id,
+                         uint64_t epoch)
 {
     struct identity again;
     struct entry *e = calloc(1, sizeof *e);
@@ -190,7 +221,7 @@ static struct entry *add(struct rf_sources *c, const struct rf_memory *m, uint64
     e->addr = addr;
     e->id = *id;
     e->source.serial = ++c->serial;
-    while (HASH_COUNT(c->by_addr) >= CACHED_MAX)
+    while (HASH_COUNT(c->by_addr) >= CACHED_MAX && c->by_addr->epoch != epoch)
         drop(c, c->by_addr);
     HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
     return e;
@@ -230,7 +261,7 @@ const struct rf_source *rf_sources_get(struct rf_sources *c, const struct rf_mem
         HASH_DEL(c->by_addr, e);
         HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
     } else {
-        e = add(c, m, addr, &id);
+        e = add(c, m, addr, &id, epoch);
     }
     if (!e)
         return NULL;
@@ -265,6 +296,13 @@ struct rf_span rf_source_repair(const struct rf_source *s, uint64_t id)
     return rf_span_unpack(id);
 }
 
+struct rf_text rf_source_place(const struct rf_source *s, bool from_client)
+{
+    if (!rf_source_unfiled(s))
+        return s->file;
+    return from_client ? (struct rf_text){"<ipc>", 5} : (struct rf_text){"<repl>", 6};
+}
+
 struct rf_text rf_source_at(const struct rf_source *s, struct rf_span span)
 {
     if (span.line >= s->n_lines)
@@ -280,10 +318,32 @@ static bool before(uint16_t line, uint16_t col, uint16_t than_line, uint16_t tha
     return line < than_line || (line == than_line && col < than_col);
 }
 
-static bool encloses(struct rf_span outer, struct rf_span inner)
+bool rf_span_encloses(struct rf_span outer, struct rf_span inner)
 {
     return !before(inner.line, inner.col, outer.line, outer.col) &&
            !before(outer.end_line, outer.end_col, inner.end_line, inner.end_col);
+}
+
+static bool same_span(struct rf_span a, struct rf_span b)
+{
+    return a.line == b.line && a.col == b.col && a.end_line == b.end_line && a.end_col == b.end_col;
+}
+
+bool rf_source_parent(const struct rf_source *s, struct rf_span inner, uint64_t *node, struct rf_span *out)
+{
+    bool found = false;
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        struct rf_span span = rf_span_unpack(s->nodes[i].span);
+        if (!rf_span_encloses(span, inner) || same_span(span, inner) || (found && !rf_span_encloses(*out, span)))
+            continue;
+        struct rf_text text = rf_source_at(s, span);
+        if (!text.n || text.s[0] != '(')
+            continue;
+        *node = s->nodes[i].node;
+        *out = span;
+        found = true;
+    }
+    return found;
 }
 
 bool rf_source_function(const struct rf_source *s, struct rf_span inner, struct rf_span *out)
@@ -292,10 +352,10 @@ bool rf_source_function(const struct rf_source *s, struct rf_span inner, struct 
     for (size_t i = 0; i < s->n_nodes; i++) {
         struct rf_span span = rf_span_unpack(s->nodes[i].span);
         struct rf_text text = rf_source_at(s, span);
-        if (!encloses(span, inner) || text.n < 4 || memcmp(text.s, "(fn", 3) != 0 || !memchr(" \t\r\n[", text.s[3], 5))
+        if (!rf_span_encloses(span, inner) || text.n < 4 || memcmp(text.s, "(fn", 3) != 0 || !memchr(" \t\r\n[", text.s[3], 5))
             continue;
         /* Of two that enclose the same form the smaller is the one inside the other. */
-        if (!found || encloses(*out, span))
+        if (!found || rf_span_encloses(*out, span))
             *out = span;
         found = true;
     }

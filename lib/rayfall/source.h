@@ -18,6 +18,7 @@ struct rf_source {
     uint64_t serial;     /* never given twice: what was derived from a source is valid while this is the same */
     struct rf_text file; /* as given to load, or "repl" */
     struct rf_text text;
+    struct rf_text title;   /* text that came from no file: its beginning, spaces squeezed; else "" */
     struct rf_node_span *nodes; /* ascending by node, the last match only */
     size_t n_nodes;
     struct rf_span_node *spans; /* ascending by span */
@@ -32,17 +33,25 @@ struct rf_sources *rf_sources_new(void); /* NULL when out of memory */
 void rf_sources_free(struct rf_sources *c);
 
 /* The source of the nfo at addr as it is now, NULL when it is none or changes while it is read. Valid until
- * the next call. `epoch` names the sample: within one, a source is compared with the process once. */
+ * the first call of another epoch. `epoch` names the sample: within one, a source is compared with the process once. */
 const struct rf_source *rf_sources_get(struct rf_sources *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch);
 
+/* True for text that came from no file: typed, piped or sent by a client. The engine calls them all "repl". */
+bool rf_source_unfiled(const struct rf_source *s);
 /* The span of a live node. */
 bool rf_source_node(const struct rf_source *s, uint64_t node, struct rf_span *out);
 /* The true span of the node that a debug vector's span id was meant for: the id itself where it is not found. */
 struct rf_span rf_source_repair(const struct rf_source *s, uint64_t id);
+/* What a user calls the place: the file, "<ipc>" for text that a client is having run, else "<repl>". */
+struct rf_text rf_source_place(const struct rf_source *s, bool from_client);
 /* The text that begins at line and col of the source, up to its end. */
 struct rf_text rf_source_at(const struct rf_source *s, struct rf_span span);
+/* The smallest recorded form, "(...", that encloses inner and is not inner itself, and its node. */
+bool rf_source_parent(const struct rf_source *s, struct rf_span inner, uint64_t *node, struct rf_span *out);
 /* The smallest recorded span that encloses inner and whose text is a function form, "(fn". */
 bool rf_source_function(const struct rf_source *s, struct rf_span inner, struct rf_span *out);
+
+bool rf_span_encloses(struct rf_span outer, struct rf_span inner);
 
 static inline struct rf_span rf_span_unpack(uint64_t id)
 {

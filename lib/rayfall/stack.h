@@ -1,0 +1,33 @@
+/* stack.h: a Rayfall stack in the making, and the walk that makes it out of native frames. */
+#ifndef RF_RAYFALL_STACK_H
+#define RF_RAYFALL_STACK_H
+
+#include "builtins.h"
+#include "decode.h"
+#include "interpreter.h"
+
+enum { RF_FRAMES_MAX = 8192 };
+
+struct rf_stack {
+    struct rf_frame frame[RF_FRAMES_MAX]; /* root first; texts belong to the caches, valid for this epoch */
+    size_t n;
+    enum rf_explained how;
+};
+
+void rf_stack_push(struct rf_stack *st, struct rf_text file, uint32_t line, struct rf_text fn);
+
+struct rf_walk {
+    const struct rf_runtime *rt;
+    const struct rf_memory *m; /* snapshot first, then live memory */
+    struct rf_sources *sources;
+    const struct rf_builtins *builtins;
+    struct rf_interpreter interpreter;
+    struct rf_decode_stats *stats;
+    struct rf_stack *out;
+};
+
+/* Turns the native frames, outermost first, into frames of *out: functions of the bytecode interpreter and forms of the tree
+ * walk. */
+void rf_walk(struct rf_walk *w, const struct rf_snapshot *s, const struct rf_native_stack *native);
+
+#endif

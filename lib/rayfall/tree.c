@@ -1,0 +1,239 @@
+/* tree.c: candidates for the forms of a chain of ray_eval frames, and the best consistent choice among them. */
+#include "tree.h"
+
+#include "object.h"
+
+enum {
+    CANDIDATES = 8,      /* of one frame */
+    WORDS_MAX = 120,     /* of a frame that are looked at: the rest is argument arrays */
+    STRONG_WORDS = 3,    /* lowest words of a frame: where compilers spill what they need next */
+    LOOK_BACK = 8,       /* frames without candidates that a chain may bridge */
+    ELEMENTS_MAX = 256,
+};
+
+static const unsigned char saved_regs[] = {RF_RBX, RF_RBP, RF_R12, RF_R13, RF_R14, RF_R15};
+
+struct candidate {
+    struct rf_form form;
+    int score;
+    int best;            /* score of the best chain that ends here */
+    int from;            /* the one before it, as frame * CANDIDATES + index; -1: none */
+};
+
+struct chain {
+    const struct rf_tree *t;
+    const struct rf_native_stack *native;
+    const size_t *frames;
+    size_t n;
+    const struct rf_source *const *sources;
+    size_t n_sources;
+    struct candidate c[RF_CHAIN_MAX][CANDIDATES];
+    size_t count[RF_CHAIN_MAX];
+};
+
+/* The form that a node is, when it is a list in one of the sources. A list that is evaluated is written with a
+ * parenthesis; the `do` around a file is not written at all, its span starts at the end (internals §2.3). */
+static bool form_of(const struct chain *ch, uint64_t node, struct rf_form *out)
+{
+    struct rf_obj o;
+    for (size_t i = 0; i < ch->n_sources; i++) {
+        struct rf_span span;
+        if (!rf_source_node(ch->sources[i], node, &span))
+            continue;
+        struct rf_text text = rf_source_at(ch->sources[i], span);
+        bool written = text.n && text.s[0] == '(';
+        if ((!written && text.n) || !rf_obj_vector(ch->t->m, node, RAY_LIST, INT32_MAX, &o))
+            continue;
+        *out = (struct rf_form){ch->sources[i], node, written ? span : (struct rf_span){0, 0, 0, 0}, !written};
+        return true;
+    }
+    return false;
+}
+
+/* The builtin that the head of a form stands for; NULL when it is another function, or not known. */
+static const struct rf_builtin *head_of(const struct rf_tree *t, uint64_t node)
+{
+    uint64_t head;
+    struct rf_obj o;
+    if (!rf_read_u64(t->m, node + RAY_DATA, &head) || !rf_obj_read(t->m, head, &o))
+        return NULL;
+    return rf_builtins_object(t->builtins, o.type == RAY_SYMBOL_ATOM ? rf_names_value(t->names, o.len) : head);
+}
+
+static const char *below(const struct chain *ch, size_t k)
+{
+    size_t f = ch->frames[k];
+    return f > 0 ? ch->native->frame[f - 1].fn.name : NULL;
+}
+
+/* Is the form's head the function that runs directly below, where that is a builtin? Drops what a register still holds
+ * from before. */
+static bool head_agrees(const struct chain *ch, size_t k, uint64_t node)
+{
+    const char *runs = below(ch, k);
+    const struct rf_builtin *head;
+    if (!runs || !rf_builtins_any_runs(ch->t->builtins, runs))
+        return true;
+    head = head_of(ch->t, node);
+    return !head || rf_builtin_runs(head, runs);
+}
+
+static void add(struct chain *ch, size_t k, uint64_t node, int score)
+{
+    struct rf_form form;
+    for (size_t i = 0; i < ch->count[k]; i++)
+        if (ch->c[k][i].form.node == node) {
+            if (ch->c[k][i].score < score)
+                ch->c[k][i].score = score;
+            return;
+        }
+    if (ch->count[k] == CANDIDATES || !form_of(ch, node, &form) || !head_agrees(ch, k, node))
+        return;
+    ch->c[k][ch->count[k]++] = (struct candidate){.form = form, .score = score};
+}
+
+/* A word may be the node itself or its elements, 32 bytes further. */
+static void add_word(struct chain *ch, size_t k, uint64_t w, int score)
+{
+    if (!rf_obj_plausible(w))
+        return;
+    add(ch, k, w, score);
+    add(ch, k, w - RAY_DATA, score);
+}
+
+static size_t words_of(const struct chain *ch, size_t frame)
+{
+    const struct rf_native *f = &ch->native->frame[frame];
+    uint64_t end = frame + 1 < ch->native->n ? f[1].sp : f->sp + 8 * WORDS_MAX;
+    uint64_t n = end > f->sp ? (end - f->sp) / 8 : 0;
+    return n < WORDS_MAX ? (size_t)n : WORDS_MAX;
+}
+
+static void candidates(struct chain *ch, size_t k)
+{
+    size_t index = ch->frames[k];
+    const struct rf_native *f = &ch->native->frame[index];
+    uint64_t w;
+    for (size_t i = 0; i < sizeof saved_regs; i++)
+        if (f->known >> saved_regs[i] & 1)
+            add_word(ch, k, f->reg[saved_regs[i]], 2);
+    size_t n = words_of(ch, index);
+    for (size_t i = 0; i < n && rf_snapshot_word(ch->t->s, f->sp + 8 * i, &w); i++)
+        add_word(ch, k, w, i < STRONG_WORDS ? 2 : 1);
+    /* A special form is called with a pointer to its first argument: the elements, and 8. */
+    if (index == 0 || (k + 1 < ch->n && ch->frames[k + 1] == index - 1))
+        return;
+    const struct rf_native *younger = f - 1;
+    for (size_t i = 0; i < sizeof saved_regs; i++)
+        if ((younger->known >> saved_regs[i] & 1) && younger->reg[saved_regs[i]] % 32 == 8)
+            add(ch, k, younger->reg[saved_regs[i]] - RAY_DATA - 8, 1);
+    n = words_of(ch, index - 1);
+    for (size_t i = 0; i < n && rf_snapshot_word(ch->t->s, younger->sp + 8 * i, &w); i++)
+        if (w % 32 == 8 && w > RAY_DATA + 8)
+            add(ch, k, w - RAY_DATA - 8, 1);
+}
+
+static bool inside(const struct rf_form *outer, const struct rf_form *inner)
+{
+    if (outer->source != inner->source || inner->root || outer->node == inner->node)
+        return false;
+    return outer->root || (rf_span_encloses(outer->span, inner->span) &&
+                           memcmp(&outer->span, &inner->span, sizeof outer->span) != 0);
+}
+
+/* Scores every candidate by the best chain of forms, each inside the one before, that ends with it; returns the best of
+ * all, as frame * CANDIDATES + index, -1 without any. */
+static int solve(struct chain *ch)
+{
+    int winner = -1, top = 0;
+    for (size_t k = 0; k < ch->n; k++)
+        for (size_t i = 0; i < ch->count[k]; i++) {
+            struct candidate *c = &ch->c[k][i];
+            c->best = c->score;
+            c->from = -1;
+            for (size_t j = k > LOOK_BACK ? k - LOOK_BACK : 0; j < k; j++)
+                for (size_t p = 0; p < ch->count[j]; p++)
+                    if (inside(&ch->c[j][p].form, &c->form) && ch->c[j][p].best + c->score > c->best) {
+                        c->best = ch->c[j][p].best + c->score;
+                        c->from = (int)(j * CANDIDATES + p);
+                    }
+            if (c->best > top) {
+                top = c->best;
+                winner = (int)(k * CANDIDATES + i);
+            }
+        }
+    return winner;
+}
+
+/* The frame above a known form is at the form that encloses it most closely, or at the root. */
+static void fill_outer(const struct chain *ch, struct rf_form *out)
+{
+    for (size_t k = ch->n - 1; k-- > 0;) {
+        const struct rf_form *inner = &out[k + 1];
+        if (out[k].source || !inner->source || inner->root)
+            continue;
+        out[k].source = inner->source;
+        out[k].root = !rf_source_parent(inner->source, inner->span, &out[k].node, &out[k].span);
+    }
+}
+
+/* Frame k is inside form `parent`, and a builtin runs below it: of the parent's arguments, those with that head. If they
+ * stand on one line, that line is sure even if it is not which of them. */
+static bool by_head(const struct chain *ch, size_t k, const struct rf_form *parent, struct rf_form *out)
+{
+    uint64_t element[ELEMENTS_MAX];
+    struct rf_obj o;
+    const char *runs = below(ch, k);
+    size_t hits = 0;
+    if (!runs || !parent->node || !rf_obj_vector(ch->t->m, parent->node, RAY_LIST, ELEMENTS_MAX, &o) ||
+        !rf_read(ch->t->m, parent->node + RAY_DATA, element, (size_t)o.len * 8))
+        return false;
+    for (int64_t i = 0; i < o.len; i++) {
+        struct rf_form form;
+        const struct rf_builtin *head;
+        if (!rf_obj_plausible(element[i]) || !form_of(ch, element[i], &form) || !(head = head_of(ch->t, element[i])) ||
+            !rf_builtin_runs(head, runs))
+            continue;
+        if (hits && form.span.line != out->span.line)
+            return false;
+        if (hits++)
+            out->node = 0;
+        else
+            *out = form;
+    }
+    return hits > 0;
+}
+
+static void fill_inner(const struct chain *ch, struct rf_form *out)
+{
+    for (size_t k = 1; k < ch->n; k++) {
+        struct rf_form form = {0};
+        if (!out[k].source && out[k - 1].source && by_head(ch, k, &out[k - 1], &form))
+            out[k] = form;
+    }
+}
+
+void rf_tree_chain(const struct rf_tree *t, const struct rf_native_stack *native, const size_t *frames, size_t n,
+                   const struct rf_source *const *sources, size_t n_sources, struct rf_form *out)
+{
+    struct chain ch; /* large: set as far as it is used */
+    ch.t = t;
+    ch.native = native;
+    ch.frames = frames;
+    ch.n = n < RF_CHAIN_MAX ? n : RF_CHAIN_MAX;
+    ch.sources = sources;
+    ch.n_sources = n_sources;
+    memset(ch.count, 0, sizeof ch.count);
+    memset(out, 0, n * sizeof *out);
+    if (!ch.n || !n_sources)
+        return;
+    for (size_t k = 0; k < ch.n; k++)
+        candidates(&ch, k);
+    for (int at = solve(&ch); at >= 0;) {
+        const struct candidate *c = &ch.c[at / CANDIDATES][at % CANDIDATES];
+        out[at / CANDIDATES] = c->form;
+        at = c->from;
+    }
+    fill_outer(&ch, out);
+    fill_inner(&ch, out);
+}
