@@ -16,7 +16,7 @@ LIB_O := $(patsubst %.c,$(B)/obj/%.o,$(wildcard lib/*.c lib/*/*.c)) $(B)/catalog
 CLI_O := $(patsubst %.c,$(B)/obj/%.o,$(wildcard rfprof/*.c))
 UNITS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/*.c))
 FIXTURES := $(patsubst %.c,$(B)/%,$(wildcard fixtures/*.c))
-SHELL_TESTS := $(wildcard tests/*.sh)
+SHELL_TESTS := $(filter-out tests/lib.sh,$(wildcard tests/*.sh))
 
 all: $(B)/rfprof
 

@@ -4,6 +4,7 @@
 #include "verbs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { FINDINGS = 64 };
 
@@ -34,9 +35,14 @@ static int list_candidates(void)
     if (rf_candidates(&candidate, &n, &err) != RF_OK)
         return complain(&err);
     if (n) {
-        printf("%7s  %-8s  %-28s  %s\n", "PID", "RELEASE", "CAN BE PROFILED", "COMMAND");
+        const char *title = "CAN BE PROFILED";
+        size_t width = strlen(title);
+        for (size_t i = 0; i < n; i++)
+            if (strlen(candidate[i].how) > width)
+                width = strlen(candidate[i].how);
+        printf("%7s  %-8s  %-*s  %s\n", "PID", "RELEASE", (int)width, title, "COMMAND");
         for (size_t i = 0; i < n; i++) {
-            printf("%7d  %-8s  %-28s  ", candidate[i].pid, candidate[i].release, candidate[i].how);
+            printf("%7d  %-8s  %-*s  ", candidate[i].pid, candidate[i].release, (int)width, candidate[i].how);
             put_safe(stdout, candidate[i].command);
             putchar('\n');
         }

@@ -59,15 +59,10 @@ static enum rf_status prepare_outputs(struct recording *r, struct rf_error *err)
     const char *const to_stdout[] = {"-"};
     const char *const *name = o->n_outputs ? o->output : to_stdout;
     size_t n = o->n_outputs ? o->n_outputs : 1;
-    for (size_t i = 0; i < n; i++) {
-        enum rf_status status = output_prepare(&r->output[r->n_outputs++], name[i], o->format, err);
-        if (status != RF_OK)
-            return status;
-        const struct output *out = &r->output[i];
-        if (out->chosen && !out->terminal && !o->quiet)
-            note("%s gets format %s; -f chooses another", out->name, out->format->name);
-    }
-    return RF_OK;
+    enum rf_status status = RF_OK;
+    for (size_t i = 0; i < n && status == RF_OK; i++)
+        status = output_prepare(&r->output[r->n_outputs++], name[i], o->format, err);
+    return status;
 }
 
 /* SIGINT, SIGTERM and SIGHUP are read from a descriptor; one that was ignored (nohup) stays so. */
@@ -172,6 +167,9 @@ static void tell_beginning(const struct recording *r)
     if (o->duration > 0)
         snprintf(how_long, sizeof how_long, "for %g s", o->duration);
     note("sampling %d at %g Hz %s", o->pid, o->rate, how_long);
+    for (size_t i = 0; i < r->n_outputs; i++)
+        if (r->output[i].chosen && !r->output[i].terminal)
+            note("%s gets format %s; -f chooses another", r->output[i].name, r->output[i].format->name);
     if (o->verbose)
         note("found %s", rf_session_describe(r->session));
 }

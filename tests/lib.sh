@@ -8,13 +8,16 @@ targets=${RFPROF_TARGETS:-${XDG_CACHE_HOME:-$HOME/.cache}/rfprof-targets}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/rfprof.XXXXXX") || exit 1
 started=()
 
+# Ends a process that was started here.
+end() {
+    kill -CONT "$1" 2>/dev/null
+    kill -KILL "$1" 2>/dev/null
+    wait "$1" 2>/dev/null
+}
+
 clean_up() {
     local pid
-    for pid in "${started[@]}"; do
-        kill -CONT "$pid" 2>/dev/null
-        kill -KILL "$pid" 2>/dev/null
-        wait "$pid" 2>/dev/null
-    done
+    for pid in "${started[@]}"; do end "$pid"; done
     rm -rf "$scratch"
 }
 trap clean_up EXIT
@@ -69,6 +72,19 @@ start_rayforce() {
     wait_busy "$target" || { cat "$scratch/target.log" >&2; return 1; }
 }
 
+# start_fixture SCENARIO: the stand-in for a target (fixtures/fakeforce) in the background. Sets $target.
+start_fixture() {
+    local _
+    (cd "$scratch" && exec "$B/fixtures/fakeforce" "$1") </dev/null >"$scratch/target.log" 2>&1 &
+    target=$!
+    started+=("$target")
+    for _ in $(seq 100); do
+        ! grep -q '^ready' "$scratch/target.log" || return 0
+        sleep 0.05
+    done
+    fail "fakeforce $1 did not start: $(cat "$scratch/target.log")"
+}
+
 # CPU time of a process in milliseconds.
 cpu_ms() {
     cat "/proc/$1"/task/*/schedstat 2>/dev/null | awk '{s += $1} END {print int(s / 1000000)}'
@@ -87,6 +103,25 @@ wait_busy() {
         [ $busy -lt 3 ] || return 0
     done
     return 1
+}
+
+# expect_exit CODE COMMAND...: runs it with its output in $scratch/out and $scratch/err.
+expect_exit() {
+    local expected=$1 got=0
+    shift
+    "$@" >"$scratch/out" 2>"$scratch/err" || got=$?
+    [ "$got" = "$expected" ] || fail "exit $got instead of $expected: $*
+$(cat "$scratch/err")"
+}
+
+# says PATTERN: the last command said so on stderr.
+says() { grep -q -E -- "$1" "$scratch/err" || fail "nothing like '$1' in: $(cat "$scratch/err")"; }
+
+header='file	line	fn	self_ms	total_ms	samples'
+# is_tsv FILE [MIN]: a table with its header and at least MIN rows (default 1).
+is_tsv() {
+    [ "$(head -n 1 "$1")" = "$header" ] || fail "$1 has no header: $(head -n 3 "$1")"
+    [ "$(wc -l <"$1")" -gt "${2:-1}" ] || fail "$1 has too few rows: $(cat "$1")"
 }
 
 # Every thread of the process is untraced and not stopped.

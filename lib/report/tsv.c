@@ -1,9 +1,32 @@
-/* tsv.c: the table for databases. rayforce itself loads it with (.csv.read "cpu.tsv"). */
+/* tsv.c: the table for databases. rayforce itself loads it with (.csv.read "cpu.tsv").
+ *
+ * Its reader takes each quote, wherever it stands, for the beginning or the end of a quoted part that may hold tabs and
+ * line ends (seen on 2.1.0, 2.3.0 and 2.4.0: a single \" in a row swallows the next row). So the last quote of a name
+ * that has an odd number of them is written as \x22. */
 #include "formats.h"
 #include "rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+
+static void put_name(FILE *to, struct rf_text name)
+{
+    size_t quotes = 0, last = 0;
+    for (size_t i = 0; i < name.n; i++) {
+        if (name.s[i] != '"')
+            continue;
+        quotes++;
+        last = i;
+    }
+    if (quotes % 2 == 0) {
+        fwrite(name.s, 1, name.n, to);
+        return;
+    }
+    /* escaped names have a backslash before each quote */
+    fwrite(name.s, 1, last, to);
+    fputs("x22", to);
+    fwrite(name.s + last + 1, 1, name.n - last - 1, to);
+}
 
 static void put_ms(FILE *to, uint64_t ns)
 {
@@ -24,9 +47,9 @@ enum rf_status rf_write_tsv(const struct rf_profile *p, const struct rf_render *
     fputs("file\tline\tfn\tself_ms\ttotal_ms\tsamples\n", to);
     for (size_t i = 0; i < rf_profile_frames(shown); i++) {
         const struct rf_frame *f = &row[i].frame;
-        fwrite(f->file.s, 1, f->file.n, to);
+        put_name(to, f->file);
         fprintf(to, "\t%" PRIu32 "\t", f->line);
-        fwrite(f->fn.s, 1, f->fn.n, to);
+        put_name(to, f->fn);
         put_ms(to, row[i].self_ns);
         put_ms(to, row[i].total_ns);
         fprintf(to, "\t%" PRIu64 "\n", row[i].samples);

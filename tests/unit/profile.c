@@ -118,10 +118,22 @@ static void names_that_print_alike_are_one_row(void **state)
     add(p, &f[0], 1, 1000000);
     add(p, &f[1], 1, 1000000);
     add(p, f, 2, 1000000);
-    expect(p, "tsv", false, HEADER "a;b\\\"\t1\t\\x85\t3.000\t3.000\t3\n");
+    expect(p, "tsv", false, HEADER "a;b\\x22\t1\t\\x85\t3.000\t3.000\t3\n");
     expect(p, "folded", false,
            "\\x85 (a\\x3bb\\\":1) 2\n"
            "\\x85 (a\\x3bb\\\":1);\\x85 (a\\x3bb\\\":1) 1\n");
+    rf_profile_free(p);
+}
+
+/* rayforce's reader pairs quotes across rows, so a row must not have one without a partner. */
+static void a_quote_without_partner_is_hex_in_tsv(void **state)
+{
+    (void)state;
+    struct rf_profile *p = rf_profile_new();
+    struct rf_frame f = frame("\"a\"", 1, "b\"\"c\"d");
+    add(p, &f, 1, 1000000);
+    expect(p, "tsv", false, HEADER "\\\"a\\\"\t1\tb\\\"\\\"c\\x22d\t1.000\t1.000\t1\n");
+    expect(p, "folded", false, "b\\\"\\\"c\\\"d (\\\"a\\\":1) 1\n");
     rf_profile_free(p);
 }
 
@@ -205,6 +217,7 @@ int main(void)
         cmocka_unit_test(recursion_counts_once_per_sample),
         cmocka_unit_test(ties_are_sorted_by_file_line_fn),
         cmocka_unit_test(names_that_print_alike_are_one_row),
+        cmocka_unit_test(a_quote_without_partner_is_hex_in_tsv),
         cmocka_unit_test(line_0_is_not_shown_in_frames),
         cmocka_unit_test(long_names_are_cut_between_characters),
         cmocka_unit_test(deep_stacks),

@@ -1,0 +1,17 @@
+#!/bin/bash
+# A signal that rfprof was started to ignore (nohup) does not end the recording.
+. "$(dirname "$0")/lib.sh"
+
+start_fixture ratio
+env --ignore-signal=HUP "$RFPROF" -p "$target" -d 2 -f tsv -o "$scratch/x.tsv" 2>"$scratch/err" &
+recorder=$!
+started+=("$recorder")
+for _ in $(seq 100); do
+    grep -q sampling "$scratch/err" && break
+    sleep 0.02
+done
+kill -HUP "$recorder"
+sleep 0.2
+[ ! -e "$scratch/x.tsv" ] || fail "it ended the recording"
+wait "$recorder" || fail "exit $?"
+is_tsv "$scratch/x.tsv"

@@ -1,0 +1,38 @@
+#!/bin/bash
+# A mistake in the command line is named, and nothing is sampled.
+. "$(dirname "$0")/lib.sh"
+
+wrong() { # PATTERN ARGUMENT...
+    local pattern=$1
+    shift
+    expect_exit 2 "$RFPROF" "$@"
+    says "$pattern"
+    [ ! -s "$scratch/out" ] || fail "stdout is not empty: $*"
+}
+wrong "duration '0'" -p 1 -d 0
+wrong "duration '-1'" -p 1 -d -1
+wrong "duration 'soon'" -p 1 -d soon
+wrong "duration 'nan'" -p 1 -d nan
+wrong "duration '1s'" -p 1 -d 1s
+wrong "rate '0.5'" -p 1 -r 0.5
+wrong "rate '10001'" -p 1 --rate=10001
+wrong "max-stop '101'" -p 1 --max-stop 101
+wrong "pid '0'" -p 0
+wrong "pid 'me'" -p me
+wrong "pid '99999999999'" -p 99999999999
+wrong "format 'xml'" -p 1 -f xml
+wrong "output 'a.tsv'" -p 1 -o a.tsv -o a.tsv
+wrong "no option --nonsense" --nonsense
+wrong "no option -z" -qz
+wrong "rate needs an argument" -r
+wrong "functions takes no argument" --functions=1
+wrong "check takes no --rate" check -r 5
+wrong "'4242' by itself" 4242
+wrong 'rfprof -p 4242' 4242
+wrong "'4242' by itself" record -d 5 4242
+wrong "sense of 'recrod'" recrod -p 1
+wrong 'PID is missing' -d 5
+wrong 'PID is missing' record
+# shellcheck disable=SC2016 # $$ is the inner shell, which becomes rfprof
+expect_exit 2 sh -c 'exec "$0" -p $$' "$RFPROF"
+says 'rfprof itself'
