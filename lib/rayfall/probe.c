@@ -157,6 +157,28 @@ static void ask_code(const struct rf_probe *p, struct request *r)
     }
 }
 
+/* The source in force is freed with the text that it belongs to: at once where a client sent it. */
+static void ask_source(const struct rf_probe *p, struct request *r, unsigned round)
+{
+    uint64_t nfo, element[4];
+    struct rf_obj o;
+    const struct rf_memory *m = &r->s->memory;
+    if (!rf_read_u64(m, p->rt->vm + (uint64_t)p->rt->layout.vm_nfo, &nfo) || !rf_obj_plausible(nfo))
+        return;
+    if (round == 1) {
+        ask(r, nfo, RAY_HEADER + sizeof element);
+        return;
+    }
+    if (!rf_read(m, nfo + RAY_DATA, element, sizeof element))
+        return;
+    for (size_t i = 0; round == 2 && i < 4; i++)
+        if (rf_obj_plausible(element[i]))
+            ask(r, element[i], i < 2 ? RAY_HEADER : CODE_BYTES);
+    for (size_t i = 0; round == 3 && i < 2; i++)
+        if (rf_obj_read(m, element[i], &o) && rf_obj_plausible((uint64_t)o.len))
+            ask(r, (uint64_t)o.len, CODE_BYTES);
+}
+
 size_t rf_probe_select(void *ctx, const struct rf_snapshot *s, unsigned round, struct rf_range *out, size_t max)
 {
     const struct rf_probe *p = ctx;
@@ -174,5 +196,7 @@ size_t rf_probe_select(void *ctx, const struct rf_snapshot *s, unsigned round, s
         each_exec(p, &r, ask_callers);
         ask_code(p, &r);
     }
+    if (round > 0)
+        ask_source(p, &r, round);
     return r.n;
 }
