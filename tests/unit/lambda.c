@@ -1,0 +1,341 @@
+/* lambda.c: functions of the process: which they are when addresses are reused, what they are called, and which form an
+ * instruction belongs to. */
+#include "fake_memory.h"
+
+#include "rayfall/lambda.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+struct fixture {
+    struct fake *f;
+    struct rf_names *names;
+    struct rf_sources *sources;
+    struct rf_lambdas *lambdas;
+    uint64_t epoch;
+};
+
+static int open_fixture(void **state)
+{
+    static struct fixture x;
+    x = (struct fixture){.f = fake_new(), .sources = rf_sources_new()};
+    if (!x.f || !x.sources)
+        return -1;
+    x.names = rf_names_new(&x.f->rt);
+    x.lambdas = x.names ? rf_lambdas_new(&x.f->rt, &x.f->memory, x.names, x.sources) : NULL;
+    *state = &x;
+    return x.lambdas ? 0 : -1;
+}
+
+static int close_fixture(void **state)
+{
+    struct fixture *x = *state;
+    rf_lambdas_free(x->lambdas);
+    rf_names_free(x->names);
+    rf_sources_free(x->sources);
+    free(x->f);
+    return 0;
+}
+
+/* In a new sample, a second later: the names are read again. */
+static const struct rf_lambda *get(struct fixture *x, uint64_t addr)
+{
+    rf_names_refresh(x->names, &x->f->memory, ++x->epoch * 1000000000);
+    return rf_lambdas_get(x->lambdas, &x->f->memory, addr, x->epoch);
+}
+
+static void assert_name(const struct rf_lambda *l, const char *want)
+{
+    assert_non_null(l);
+    if (l->name.n != strlen(want) || memcmp(l->name.s, want, l->name.n) != 0)
+        fail_msg("'%.*s' instead of '%s'", (int)l->name.n, l->name.s, want);
+}
+
+static const unsigned char call_f[] = {OP_RESOLVE, 1, OP_LOADENV, 0, OP_CALLF, 1, OP_RET};
+
+static const char *const text = "(set g\n"
+                                "  (fn [x]\n"
+                                "    (f x)\n"
+                                "    (h\n"
+                                "      x)))\n";
+
+enum { NODE_FN = 0x1000, NODE_F = 0x2000, NODE_H = 0x3000, NODE_ARG = 0x4000 };
+static const uint64_t keys[] = {NODE_F, NODE_FN, NODE_F, NODE_H, NODE_ARG};
+
+/* Of the node F there is a dead entry: the parameter's, on the line of the fn. */
+static uint64_t make_nfo(struct fake *f)
+{
+    uint64_t spans[] = {fake_span(1, 7, 1, 7), fake_span(1, 2, 4, 8), fake_span(2, 4, 2, 8), fake_span(3, 4, 4, 7),
+                        fake_span(4, 6, 4, 6)};
+    return fake_nfo(f, "dir/file.rfl", text, keys, spans, 5);
+}
+
+static struct fake_function function(void)
+{
+    static const uint64_t body[] = {NODE_F, NODE_H};
+    return (struct fake_function){.code = call_f, .code_len = sizeof call_f, .body = body, .n_body = 2, .n_locals = 1};
+}
+
+static void a_function_is_decoded(void **state)
+{
+    struct fixture *x = *state;
+    struct fake_function fn = function();
+    int64_t symbol = fake_symbol(x->f, "f");
+    uint64_t consts[] = {fake_longs(x->f, NULL, 0), fake_symbol_atom(x->f, symbol), 12345};
+    fn.nfo = make_nfo(x->f);
+    fn.consts = consts;
+    fn.n_consts = 3;
+    uint64_t addr = fake_lambda(x->f, &fn);
+    const struct rf_lambda *l = get(x, addr);
+    assert_non_null(l);
+    assert_int_equal(l->addr, addr);
+    assert_true(l->code.sound);
+    assert_int_equal(l->code.n, 4);
+    assert_int_equal(l->n_locals, 1);
+    assert_int_equal(l->n_consts, 3);
+    assert_int_equal(l->consts[2], 12345);
+    assert_int_equal(l->symbols[0], -1);
+    assert_int_equal(l->symbols[1], symbol);
+    assert_int_equal(l->symbols[2], -1); /* not an object at all */
+    assert_memory_equal(fake_at(x->f, l->code_addr, sizeof call_f), call_f, sizeof call_f);
+    assert_string_equal(l->file.s, "dir/file.rfl");
+    assert_int_equal(l->first_line, 3);
+    assert_int_equal(l->n_debug, 0);
+    assert_ptr_equal(rf_lambdas_get(x->lambdas, &x->f->memory, addr, x->epoch), l);
+}
+
+static void names(void **state)
+{
+    struct fixture *x = *state;
+    struct fake_function fn = function();
+    uint64_t no_source = fake_lambda(x->f, &fn);
+    fn.nfo = make_nfo(x->f);
+    uint64_t addr = fake_lambda(x->f, &fn), other = fake_lambda(x->f, &fn);
+    assert_name(get(x, no_source), "<fn>");
+    assert_name(get(x, addr), "<fn:2>"); /* where its "(fn" begins, not its first form */
+    fake_global(x->f, "builtin-alias", addr, false);
+    assert_name(get(x, addr), "builtin-alias");
+    fake_global(x->f, "users;own\tname", addr, true);
+    fake_global(x->f, "second", addr, true);
+    assert_name(get(x, addr), "users;own\tname"); /* what user code gave comes first, and the first of that */
+    fake_global(x->f, "n", other, true);
+    assert_name(get(x, other), "n");
+    assert_int_equal(rf_names_value(x->names, x->f->n_symbols - 1), other);
+    assert_int_equal(rf_names_value(x->names, 5000), 0);
+    /* read at most every 0.1 s */
+    uint64_t now = x->epoch * 1000000000;
+    fake_u64(x->f, x->f->rt.g_env + 8192 + 8 * 3, 0xdead00);
+    rf_names_refresh(x->names, &x->f->memory, now + 99999999);
+    assert_int_equal(rf_names_value(x->names, x->f->n_symbols - 1), other);
+    rf_names_refresh(x->names, &x->f->memory, now + 100000000);
+    assert_int_equal(rf_names_value(x->names, x->f->n_symbols - 1), 0xdead00);
+}
+
+/* An environment that makes no sense, and names that cannot be read: the function is still a function. */
+static void names_that_lie(void **state)
+{
+    struct fixture *x = *state;
+    struct fake_function fn = function();
+    uint64_t addr = fake_lambda(x->f, &fn);
+    fake_global(x->f, "name", addr, true);
+    fake_u64(x->f, x->f->rt.g_env, INT64_MAX); /* no such symbol */
+    assert_name(get(x, addr), "<fn>");
+    fake_u64(x->f, x->f->rt.g_env, (uint64_t)-1);
+    assert_name(get(x, addr), "<fn>");
+    fake_u64(x->f, x->f->rt.g_env, 1);
+    assert_name(get(x, addr), "name");
+    fake_i32(x->f, x->f->rt.g_env + 17408, -1); /* an absurd count: the names stay what they were */
+    assert_name(get(x, addr), "name");
+    fake_i32(x->f, x->f->rt.g_env + 17408, INT32_MAX);
+    assert_name(get(x, addr), "name");
+}
+
+/* The address is what it was, the function is another one. */
+static void an_address_is_reused(void **state)
+{
+    struct fixture *x = *state;
+    struct fake *f = x->f;
+    static const unsigned char code_b[] = {OP_LOADENV, 0, OP_RET};
+    struct fake_function fn = function();
+    fn.nfo = make_nfo(f);
+    uint64_t addr = fake_lambda(f, &fn), old_code, old_body, old_nfo;
+    memcpy(&old_code, fake_at(f, fake_slot(addr, LAMBDA_CODE), 8), 8);
+    memcpy(&old_body, fake_at(f, fake_slot(addr, LAMBDA_BODY), 8), 8);
+    memcpy(&old_nfo, fake_at(f, fake_slot(addr, LAMBDA_NFO), 8), 8);
+    uint64_t slot[LAMBDA_SLOTS];
+    memcpy(slot, fake_at(f, fake_slot(addr, 0), sizeof slot), sizeof slot);
+    assert_false(rf_lambdas_known(x->lambdas, addr, slot));
+    assert_int_equal(get(x, addr)->code.n, 4);
+    assert_true(rf_lambdas_known(x->lambdas, addr, slot));
+    /* other bytecode behind the same slots, then other slots */
+    fake_u8(f, old_code + RAY_DATA + 1, 7);
+    assert_int_equal(get(x, addr)->code.v[0].arg, 7);
+    fake_u64(f, fake_slot(addr, LAMBDA_CODE), fake_byte_vector(f, code_b, sizeof code_b));
+    assert_int_equal(get(x, addr)->code.n, 2);
+    assert_false(rf_lambdas_known(x->lambdas, addr, slot));
+    /* another first node, at the same place, with the same code */
+    assert_int_equal(get(x, addr)->first_line, 3);
+    fake_u64(f, old_body + RAY_DATA, NODE_H);
+    assert_int_equal(get(x, addr)->first_line, 4);
+    /* another source at the same place */
+    static const uint64_t other_keys[] = {NODE_H};
+    uint64_t other_span = fake_span(9, 0, 9, 1);
+    uint64_t other = fake_nfo(f, "other.rfl", "other", other_keys, &other_span, 1);
+    fake_put(f, old_nfo + RAY_DATA, fake_at(f, other + RAY_DATA, 32), 32);
+    const struct rf_lambda *l = get(x, addr);
+    assert_string_equal(l->file.s, "other.rfl");
+    assert_int_equal(l->first_line, 10);
+    /* and what is there is no compiled function any more */
+    fake_u8(f, addr + RAY_ATTRS, 0);
+    assert_null(get(x, addr));
+    assert_false(rf_lambdas_known(x->lambdas, addr, slot));
+}
+
+static void what_is_no_function(void **state)
+{
+    struct fixture *x = *state;
+    struct fake *f = x->f;
+    struct fake_function fn = function();
+    uint64_t addr = fake_lambda(f, &fn), code;
+    memcpy(&code, fake_at(f, fake_slot(addr, LAMBDA_CODE), 8), 8);
+    assert_null(get(x, addr + 8));
+    assert_null(get(x, FAKE_BASE + FAKE_SIZE));
+    assert_null(get(x, code));
+    static const int64_t length[] = {-1, 0, RF_CODE_MAX + 1, INT64_MAX};
+    for (size_t i = 0; i < sizeof length / sizeof *length; i++) {
+        fake_u64(f, code + RAY_LEN, (uint64_t)length[i]);
+        assert_null(get(x, addr));
+    }
+    fake_u64(f, code + RAY_LEN, sizeof call_f);
+    static const int32_t locals[] = {-1, INT32_MIN, INT32_MAX, 1025};
+    for (size_t i = 0; i < sizeof locals / sizeof *locals; i++) {
+        fake_i32(f, fake_slot(addr, LAMBDA_LOCALS), locals[i]);
+        assert_null(get(x, addr));
+    }
+    fake_i32(f, fake_slot(addr, LAMBDA_LOCALS), 1);
+    assert_non_null(get(x, addr));
+    fake_i32(f, addr + RAY_RC, 0);
+    assert_null(get(x, addr));
+}
+
+/* What the snapshot shows is not what the process has by now. */
+static void freed_behind_the_snapshot(void **state)
+{
+    struct fixture *x = *state;
+    struct fake_function fn = function();
+    uint64_t addr = fake_lambda(x->f, &fn);
+    struct fake *copy = malloc(sizeof *copy);
+    assert_non_null(copy);
+    memcpy(copy, x->f, sizeof *copy);
+    fake_u64(x->f, fake_slot(addr, LAMBDA_BODY), 0);
+    assert_null(rf_lambdas_get(x->lambdas, &copy->memory, addr, ++x->epoch));
+    memcpy(x->f->bytes, copy->bytes, sizeof copy->bytes);
+    assert_non_null(rf_lambdas_get(x->lambdas, &copy->memory, addr, ++x->epoch));
+    free(copy);
+}
+
+static uint32_t line_at(const struct rf_lambda *l, uint32_t ip)
+{
+    struct rf_span span;
+    return rf_lambda_span(l, ip, &span) ? span.line + 1u : 0;
+}
+
+static void spans_of_instructions(void **state)
+{
+    struct fixture *x = *state;
+    struct fake_function fn = function();
+    /* ip is behind an instruction: that of the first one, [0, 2), is 2. Two entries for offset 2: the first counts. */
+    uint64_t dbg[] = {0, fake_span(2, 4, 2, 8), 2, fake_span(3, 4, 4, 7), 2, fake_span(4, 6, 4, 6)};
+    fn.nfo = make_nfo(x->f);
+    fn.dbg = dbg;
+    fn.n_dbg = 6;
+    const struct rf_lambda *l = get(x, fake_lambda(x->f, &fn));
+    assert_non_null(l);
+    assert_int_equal(line_at(l, 0), 3);
+    assert_int_equal(line_at(l, 1), 3);
+    assert_int_equal(line_at(l, 2), 3);
+    assert_int_equal(line_at(l, 3), 4);
+    assert_int_equal(line_at(l, 7), 4);
+    assert_int_equal(line_at(l, 70000), 4);
+    /* the dead parameter's span is repaired to the form's */
+    dbg[0] = fake_span(1, 7, 1, 7);
+    dbg[1] = fake_span(1, 7, 1, 7);
+    dbg[0] = 1;
+    l = get(x, fake_lambda(x->f, &fn));
+    assert_non_null(l);
+    assert_int_equal(line_at(l, 1), 0); /* before the first entry */
+    assert_int_equal(line_at(l, 2), 3);
+}
+
+static void a_corrupt_debug_vector(void **state)
+{
+    struct fixture *x = *state;
+    struct fake *f = x->f;
+    struct fake_function fn = function();
+    /* half a pair, offsets outside the code, negative, going back */
+    uint64_t dbg[] = {4, fake_span(2, 4, 2, 8), 2, fake_span(9, 0, 9, 0), 4000, 1, (uint64_t)-1, 1, 5,
+                      fake_span(3, 4, 4, 7), 6};
+    fn.nfo = make_nfo(f);
+    fn.dbg = dbg;
+    fn.n_dbg = sizeof dbg / sizeof *dbg;
+    uint64_t addr = fake_lambda(f, &fn), at;
+    const struct rf_lambda *l = get(x, addr);
+    assert_non_null(l);
+    assert_int_equal(l->n_debug, 2);
+    assert_int_equal(line_at(l, 4), 0);
+    assert_int_equal(line_at(l, 5), 3);
+    assert_int_equal(line_at(l, 6), 4);
+    /* a length that is absurd, a vector of another type, nothing */
+    memcpy(&at, fake_at(f, fake_slot(addr, LAMBDA_DBG), 8), 8);
+    static const int64_t length[] = {-1, INT64_MAX, 1 << 20, 1, 0};
+    for (size_t i = 0; i < sizeof length / sizeof *length; i++) {
+        fn.dbg = NULL;
+        fn.n_dbg = 0;
+        fake_u64(f, at + RAY_LEN, (uint64_t)length[i]);
+        addr = fake_lambda(f, &fn);
+        fake_u64(f, fake_slot(addr, LAMBDA_DBG), at);
+        l = get(x, addr);
+        assert_non_null(l);
+        assert_int_equal(l->n_debug, 0);
+    }
+}
+
+/* Functions come by the thousand; the one that all samples have is not dropped for them, and what one sample
+ * uses stays while it uses it. */
+static void more_functions_than_are_kept(void **state)
+{
+    struct fixture *x = *state;
+    struct fake_function fn = function();
+    uint64_t first = fake_lambda(x->f, &fn), slot[LAMBDA_SLOTS];
+    static uint64_t other[RF_LAMBDAS_KEPT];
+    memcpy(slot, fake_at(x->f, fake_slot(first, 0), sizeof slot), sizeof slot);
+    for (size_t i = 0; i < RF_LAMBDAS_KEPT; i++) /* they share all but their address */
+        other[i] = fake_object(x->f, RAY_LAMBDA, RAY_ATTR_COMPILED, 0, slot, sizeof slot);
+    for (size_t i = 0; i < RF_LAMBDAS_KEPT; i++) {
+        const struct rf_lambda *l = get(x, first);
+        assert_non_null(l);
+        assert_non_null(rf_lambdas_get(x->lambdas, &x->f->memory, other[i], x->epoch));
+        assert_true(rf_lambdas_known(x->lambdas, first, slot));
+        assert_int_equal(l->addr, first);
+    }
+    assert_true(rf_lambdas_known(x->lambdas, other[RF_LAMBDAS_KEPT - 1], slot));
+    assert_false(rf_lambdas_known(x->lambdas, other[0], slot));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_function_is_decoded, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(names, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(names_that_lie, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(an_address_is_reused, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(what_is_no_function, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(freed_behind_the_snapshot, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(spans_of_instructions, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(a_corrupt_debug_vector, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(more_functions_than_are_kept, open_fixture, close_fixture),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
