@@ -109,6 +109,27 @@ static size_t words_of(const struct chain *ch, size_t frame)
     return n < WORDS_MAX ? (size_t)n : WORDS_MAX;
 }
 
+/* A special form that evaluates its arguments in a loop has, in registers, the pointer to the first and the index of
+ * the one in progress (ray_do_fn and the like, all releases): that one is what the frame below it evaluates. */
+static void add_argument(struct chain *ch, size_t k, const struct rf_native *form)
+{
+    uint64_t args = 0, node;
+    struct rf_obj o;
+    for (size_t i = 0; i < sizeof saved_regs && !args; i++) {
+        uint64_t w = form->reg[saved_regs[i]];
+        struct rf_form parent;
+        if ((form->known >> saved_regs[i] & 1) && w % 32 == 8 && form_of(ch, w - RAY_DATA - 8, &parent) &&
+            rf_obj_vector(ch->t->m, parent.node, RAY_LIST, INT32_MAX, &o))
+            args = w;
+    }
+    for (size_t i = 0; args && i < sizeof saved_regs; i++) {
+        uint64_t index = form->reg[saved_regs[i]];
+        if ((form->known >> saved_regs[i] & 1) && index + 1 < (uint64_t)o.len &&
+            rf_read_u64(ch->t->m, args + 8 * index, &node))
+            add(ch, k, node, 1);
+    }
+}
+
 static void candidates(struct chain *ch, size_t k)
 {
     size_t index = ch->frames[k];
@@ -120,6 +141,8 @@ static void candidates(struct chain *ch, size_t k)
     size_t n = words_of(ch, index);
     for (size_t i = 0; i < n && rf_snapshot_word(ch->t->s, f->sp + 8 * i, &w); i++)
         add_word(ch, k, w, i < STRONG_WORDS ? 2 : 1);
+    if (index + 1 < ch->native->n && !rf_symbol_is(f[1].fn.name, "ray_eval"))
+        add_argument(ch, k, f + 1);
     /* A special form is called with a pointer to its first argument: the elements, and 8. */
     if (index == 0 || (k + 1 < ch->n && ch->frames[k + 1] == index - 1))
         return;
