@@ -10,7 +10,7 @@
 #include <uthash.h>
 
 enum { NODES_MAX = 1 << 18, TEXT_MAX = 1 << 22, FILE_MAX = 4096, CACHED_MAX = 64, EDGE = 128,
-       TITLE_CHARACTERS = 60, TITLE_BYTES = 240 };
+       KEYS_PIECE = 1024, KEYS_EDGE = 8 * KEYS_PIECE, TITLE_CHARACTERS = 60, TITLE_BYTES = 240 };
 
 struct rf_node_span {
     uint64_t node, span;
@@ -21,9 +21,10 @@ struct rf_span_node {
     uint64_t span, node;
 };
 
-/* What tells one nfo from another at the same address. */
+/* What tells one nfo from another at the same address. A file that is loaded again and again gets the same blocks for its text
+ * and its vectors, but other nodes: so the keys themselves count. */
 struct identity {
-    uint64_t element[4], keys_len, text_len, edges;
+    uint64_t element[4], keys_len, text_len, edges, keys;
 };
 
 struct entry {
@@ -70,6 +71,24 @@ static bool text_place(const struct rf_memory *m, uint64_t addr, uint64_t *at, u
     return true;
 }
 
+/* Hashes the keys, of a very long vector its first and its last. */
+static bool hash_keys(const struct rf_memory *m, uint64_t keys, uint64_t n, uint64_t *hash)
+{
+    uint64_t word[KEYS_PIECE], at = 0;
+    *hash = n;
+    while (at < n) {
+        if (at == KEYS_EDGE && n > 2 * KEYS_EDGE)
+            at = n - KEYS_EDGE;
+        size_t piece = n - at < KEYS_PIECE ? (size_t)(n - at) : KEYS_PIECE;
+        if (!rf_read(m, keys + RAY_DATA + 8 * at, word, 8 * piece))
+            return false;
+        for (size_t i = 0; i < piece; i++)
+            *hash = (*hash ^ word[i]) * 0x9e3779b97f4a7c15 + (*hash >> 29);
+        at += piece;
+    }
+    return true;
+}
+
 static bool identify(const struct rf_memory *m, uint64_t addr, struct identity *id)
 {
     struct rf_obj o;
@@ -83,7 +102,7 @@ static bool identify(const struct rf_memory *m, uint64_t addr, struct identity *
         return false;
     id->keys_len = (uint64_t)o.len;
     if (!rf_obj_vector(m, id->element[3], RAY_I64, NODES_MAX, &o) || (uint64_t)o.len != id->keys_len ||
-        !text_place(m, id->element[1], &at, &id->text_len))
+        !text_place(m, id->element[1], &at, &id->text_len) || !hash_keys(m, id->element[2], id->keys_len, &id->keys))
         return false;
     size_t n = id->text_len < EDGE ? (size_t)id->text_len : EDGE;
     if (!rf_read(m, at, edge, n))
