@@ -26,7 +26,7 @@ enum {
     ALL_EVERY = 10,                /* ticks */
     FEW_THREADS = 8,               /* so many are all looked at, each time */
     UNEXPLAINED_NS = 50 * 1000,    /* CPU time of somebody who is not known to be busy */
-    SPIN_NS = 100 * 1000,
+    SPIN_NS = 60 * 1000,
     MAPS_EVERY_NS = 100 * 1000000, /* at most */
     ROOT_SLACK = 64,
     DENIED_MAX = 16,

@@ -3,12 +3,12 @@
 #include "arch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -20,8 +20,10 @@ enum { STACK_SIZE = 256 * 1024, GUARD_SIZE = 64 * 1024, BETWEEN_MS = 1 };
 struct rf_holder {
     struct rf_holder_work work;
     pid_t creator;
-    int go_fd, done_fd; /* eventfd(2) */
-    int pidfd;          /* -1 unless it was started */
+    /* Pipes, since to write to one is a "sync" wake-up: the scheduler lets the reader follow on the writer's CPU,
+     * where it is about to sleep, instead of driving the target from the other. Index 0 is read, 1 written. */
+    int go[2], done[2];
+    int pidfd; /* -1 unless it was started */
     unsigned char *stack;
 };
 
@@ -29,21 +31,20 @@ struct rf_holder {
 static int live(void *arg)
 {
     struct rf_holder *h = arg;
-    uint64_t token = 1;
+    char token = 0;
     rf_raw(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
     rf_raw(SYS_prctl, PR_SET_NAME, (long)"rf-holder", 0, 0, 0, 0);
     rf_raw(SYS_setsid, 0, 0, 0, 0, 0, 0);
     bool orphan = rf_raw(SYS_getppid, 0, 0, 0, 0, 0, 0) != h->creator;
     bool more = false;
     while (!orphan) {
-        struct pollfd go = {.fd = h->go_fd, .events = POLLIN};
+        struct pollfd go = {.fd = h->go[0], .events = POLLIN};
         struct timespec soon = {.tv_nsec = BETWEEN_MS * 1000000};
         long ready = rf_raw(SYS_ppoll, (long)&go, 1, more ? (long)&soon : 0, 0, 0, 0);
-        if (ready > 0 && rf_raw(SYS_read, h->go_fd, (long)&token, sizeof token, 0, 0, 0) == sizeof token) {
+        if (ready > 0 && rf_raw(SYS_read, h->go[0], (long)&token, 1, 0, 0, 0) == 1) {
             h->work.job(h->work.ctx);
             more = h->work.between(h->work.ctx);
-            token = 1;
-            rf_raw(SYS_write, h->done_fd, (long)&token, sizeof token, 0, 0, 0);
+            rf_raw(SYS_write, h->done[1], (long)&token, 1, 0, 0, 0);
         } else if (more) {
             more = h->work.between(h->work.ctx);
         }
@@ -79,13 +80,13 @@ enum rf_status rf_holder_open(struct rf_holder **out, const struct rf_holder_wor
     h->work = *work;
     h->creator = getpid();
     h->pidfd = -1;
-    h->go_fd = eventfd(0, EFD_CLOEXEC);
-    h->done_fd = eventfd(0, EFD_CLOEXEC);
+    h->go[0] = h->go[1] = h->done[0] = h->done[1] = -1;
+    bool pipes = pipe2(h->go, O_CLOEXEC) == 0 && pipe2(h->done, O_CLOEXEC) == 0;
     h->stack = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
     if (h->stack == MAP_FAILED)
         h->stack = NULL;
-    if (h->go_fd >= 0 && h->done_fd >= 0 && h->stack && mprotect(h->stack, GUARD_SIZE, PROT_NONE) == 0 &&
+    if (pipes && h->stack && mprotect(h->stack, GUARD_SIZE, PROT_NONE) == 0 &&
         start(h) > 0) {
         *out = h;
         return RF_OK;
@@ -100,13 +101,13 @@ enum rf_status rf_holder_run(struct rf_holder *h, struct rf_error *err)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    uint64_t token = 1;
+    char token = 0;
     bool done = false;
-    if (write(h->go_fd, &token, sizeof token) == sizeof token) {
-        struct pollfd wait[2] = {{.fd = h->done_fd, .events = POLLIN}, {.fd = h->pidfd, .events = POLLIN}};
+    if (write(h->go[1], &token, 1) == 1) {
+        struct pollfd wait[2] = {{.fd = h->done[0], .events = POLLIN}, {.fd = h->pidfd, .events = POLLIN}};
         while (poll(wait, 2, -1) < 0)
             ;
-        done = (wait[0].revents & POLLIN) && read(h->done_fd, &token, sizeof token) == sizeof token;
+        done = (wait[0].revents & POLLIN) && read(h->done[0], &token, 1) == 1;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return done ? RF_OK : rf_fail(err, RF_FAILURE, 0, "the process that samples was killed");
@@ -123,10 +124,12 @@ void rf_holder_close(struct rf_holder *h)
             ;
         close(h->pidfd);
     }
-    if (h->go_fd >= 0)
-        close(h->go_fd);
-    if (h->done_fd >= 0)
-        close(h->done_fd);
+    for (unsigned i = 0; i < 2; i++) {
+        if (h->go[i] >= 0)
+            close(h->go[i]);
+        if (h->done[i] >= 0)
+            close(h->done[i]);
+    }
     if (h->stack)
         munmap(h->stack, GUARD_SIZE + STACK_SIZE);
     free(h);
