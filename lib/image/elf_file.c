@@ -261,8 +261,8 @@ bool rf_elf_bias(const struct rf_image *image, uint64_t start, uint64_t offset, 
     for (size_t i = 0; i < image->n_phdrs; i++) {
         const Elf64_Phdr *p = &image->phdr[i];
         uint64_t first = p->p_offset & ~(uint64_t)(RF_FILE_PAGE - 1);
-        if (p->p_type == PT_LOAD && (p->p_flags & PF_X) && offset >= first && offset - first < p->p_filesz + RF_FILE_PAGE &&
-            offset < p->p_offset + p->p_filesz) {
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_X) && offset >= first &&
+            offset - first < p->p_filesz + RF_FILE_PAGE && offset < p->p_offset + p->p_filesz) {
             *bias = start - offset + p->p_offset - p->p_vaddr;
             return true;
         }

@@ -14,10 +14,10 @@
 
 enum {
     RF_PHDRS_MAX = 128,
-    RF_BUILD_ID_MAX = 64,          /* bytes; 20 with every linker that we know */
+    RF_BUILD_ID_MAX = 64, /* bytes; 20 with every linker that we know */
     RF_FILE_PAGE = 4096,
-    RF_CACHE_PAGES = 32,           /* direct mapped, allocated as they are used */
-    RF_SECTION_MAX = 64 << 20,     /* a larger symbol or string table is not read: a hostile file must not eat our memory */
+    RF_CACHE_PAGES = 32,       /* direct mapped, allocated as they are used */
+    RF_SECTION_MAX = 64 << 20, /* a larger symbol or string table is not read: a hostile file must not eat our memory */
     RF_VDSO_MAX = 64 << 10,
 };
 
@@ -52,11 +52,11 @@ struct rf_image_late {
 
 struct rf_image {
     char *path;
-    int fd;                /* -1: the bytes are in memory */
+    int fd; /* -1: the bytes are in memory */
     unsigned char *memory;
     uint64_t size;
     uint64_t bias;
-    uint64_t dev, inode;   /* as the maps have them */
+    uint64_t dev, inode; /* as the maps have them */
     char build_id[2 * RF_BUILD_ID_MAX + 1];
     char comment[128];
     bool has_symtab, has_dwarf;

@@ -33,12 +33,12 @@ const struct rf_image *rf_images_at(const struct rf_images *set, uint64_t addr);
 enum rf_status rf_image_open_file(struct rf_image **out, const char *path, struct rf_error *err);
 void rf_image_close_file(struct rf_image *image);
 
-const char *rf_image_path(const struct rf_image *image);   /* as in the maps, " (deleted)" removed; "[vdso]" */
+const char *rf_image_path(const struct rf_image *image); /* as in the maps, " (deleted)" removed; "[vdso]" */
 uint64_t rf_image_bias(const struct rf_image *image);
 const char *rf_image_build_id(const struct rf_image *image); /* lower-case hex, "" when it has none */
-bool rf_image_has_symtab(const struct rf_image *image);    /* .symtab, not only .dynsym */
-bool rf_image_has_dwarf(const struct rf_image *image);     /* .debug_info */
-const char *rf_image_comment(const struct rf_image *image); /* first string of .comment (the compiler), "" without */
+bool rf_image_has_symtab(const struct rf_image *image);      /* .symtab, not only .dynsym */
+bool rf_image_has_dwarf(const struct rf_image *image);       /* .debug_info */
+const char *rf_image_comment(const struct rf_image *image);  /* first string of .comment (the compiler), "" without */
 /* Size and alignment of PT_TLS; false without one. */
 bool rf_image_tls(const struct rf_image *image, uint64_t *memsz, uint64_t *align);
 
@@ -57,9 +57,9 @@ bool rf_image_read(const struct rf_image *image, uint64_t addr, void *to, size_t
 /* What an unwinder needs: the .eh_frame_hdr binary search table. False without one. Addresses are the target's;
  * the bytes can be had from rf_image_read. */
 struct rf_cfi {
-    uint64_t start, end;       /* executable range covered */
-    uint64_t hdr;              /* address of .eh_frame_hdr */
-    uint64_t table, entries;   /* address of the table, number of its entries */
+    uint64_t start, end;     /* executable range covered */
+    uint64_t hdr;            /* address of .eh_frame_hdr */
+    uint64_t table, entries; /* address of the table, number of its entries */
 };
 bool rf_image_cfi(const struct rf_image *image, struct rf_cfi *out);
 

@@ -187,8 +187,11 @@ static void make_ranges(struct rf_images *set)
     for (size_t i = 0; i < set->maps.n && set->n_ranges < RANGES_MAX; i++) {
         const struct rf_map *m = &set->maps.v[i];
         if (is_code(m))
-            set->range[set->n_ranges++] = (struct range){.start = m->start, .end = m->end, .offset = m->offset,
-                                                         .dev = device_of(m), .inode = m->inode,
+            set->range[set->n_ranges++] = (struct range){.start = m->start,
+                                                         .end = m->end,
+                                                         .offset = m->offset,
+                                                         .dev = device_of(m),
+                                                         .inode = m->inode,
                                                          .image = image_of(set, m)};
     }
 }

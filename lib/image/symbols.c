@@ -69,8 +69,12 @@ static bool keep(const struct rf_image_late *late, const Elf64_Sym *s, struct rf
     if (type == STT_SECTION || type == STT_FILE || late->names[s->st_name] == '\0' ||
         is_mapping_symbol(late->names + s->st_name))
         return false;
-    *to = (struct rf_elf_symbol){.addr = s->st_value, .size = s->st_size, .limit = s->st_value, .name = s->st_name,
-                                 .type = type, .rank = rank_of(s)};
+    *to = (struct rf_elf_symbol){.addr = s->st_value,
+                                 .size = s->st_size,
+                                 .limit = s->st_value,
+                                 .name = s->st_name,
+                                 .type = type,
+                                 .rank = rank_of(s)};
     return true;
 }
 
@@ -142,8 +146,8 @@ bool rf_image_find_base(const struct rf_image *image, const char *base, unsigned
     for (size_t i = 0; i < image->late->n_symbols; i++) {
         const struct rf_elf_symbol *s = &image->late->symbol[i];
         const char *name = image->late->names + s->name;
-        if ((type == STT_NOTYPE || s->type == type) && (!best || s->size > best->size) &&
-            strncmp(name, base, n) == 0 && (name[n] == '\0' || name[n] == '.'))
+        if ((type == STT_NOTYPE || s->type == type) && (!best || s->size > best->size) && strncmp(name, base, n) == 0 &&
+            (name[n] == '\0' || name[n] == '.'))
             best = s;
     }
     if (best)

@@ -10,8 +10,8 @@
 enum {
     FDE_MAX = 64 * 1024, /* the longest in rayforce and glibc have some KB */
     CIE_MAX = 512,
-    REMEMBER_MAX = 64,   /* states on the stack of DW_CFA_remember_state */
-    COLUMNS = 17,        /* rax to r15 and the return address */
+    REMEMBER_MAX = 64, /* states on the stack of DW_CFA_remember_state */
+    COLUMNS = 17,      /* rax to r15 and the return address */
 };
 
 struct bytes { /* a part of a record that was read; at moves on, ok turns false at its end and stays so */
@@ -104,7 +104,9 @@ static void check_instruction(struct bytes *b, size_t address_size, unsigned *re
     }
     switch (op) {
     case DW_CFA_nop:
+        return;
     case DW_CFA_restore_state:
+        *remembered -= *remembered > 0;
         return;
     case DW_CFA_remember_state:
         if (++*remembered > REMEMBER_MAX)

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 
 enum {
-    PLACES = 1024,           /* direct mapped; a workload has some hundred call sites */
-    CFI_ROWS = 1024,         /* rows in libunwind's cache */
-    ACCESSES_MAX = 20000,    /* memory reads in one step: a hostile DWARF expression may loop */
+    PLACES = 1024,        /* direct mapped; a workload has some hundred call sites */
+    CFI_ROWS = 1024,      /* rows in libunwind's cache */
+    ACCESSES_MAX = 20000, /* memory reads in one step: a hostile DWARF expression may loop */
     CALLEE_SAVED = 1 << RF_RBX | 1 << RF_RBP | 1 << RF_R12 | 1 << RF_R13 | 1 << RF_R14 | 1 << RF_R15,
     ALL_REGS = (1 << RF_REGS) - 1,
 };
@@ -25,7 +25,7 @@ enum {
 /* What is known about a pc. It depends on the code alone, so it is kept until the maps change. */
 struct place {
     uint64_t pc;
-    bool used, exact;              /* exact: names and CFI by pc, not pc - 1 */
+    bool used, exact; /* exact: names and CFI by pc, not pc - 1 */
     bool after_call, sigreturn;
     const struct rf_image *image;
     struct rf_symbol fn;
@@ -42,7 +42,7 @@ struct rf_unwinder {
     uint64_t lookup;
     unsigned accesses;
     bool no_cfi, missed;
-    uint64_t missed_at;            /* valid when missed: a word that is neither in the snapshot nor in the file */
+    uint64_t missed_at; /* valid when missed: a word that is neither in the snapshot nor in the file */
 };
 
 /* --- accessors ------------------------------------------------------------------------------------------ */
@@ -68,8 +68,7 @@ static int access_mem(unw_addr_space_t space, unw_word_t addr, unw_word_t *value
     (void)space;
     if (write || ++u->accesses > ACCESSES_MAX)
         return -UNW_EINVAL;
-    if (rf_snapshot_word(u->snapshot, addr, &word) ||
-        (u->from->image && read_file_word(u->from->image, addr, &word))) {
+    if (rf_snapshot_word(u->snapshot, addr, &word) || (u->from->image && read_file_word(u->from->image, addr, &word))) {
         *value = word;
         return 0;
     }
@@ -182,7 +181,8 @@ static void place_frame(struct rf_native *f, const struct place *p)
 enum step { STEPPED, AT_ROOT, STUCK };
 
 /* One step of libunwind: from's caller into to, with all of its registers. */
-static enum step step(struct rf_unwinder *u, const struct rf_native *from, bool exact, bool signal, struct rf_native *to)
+static enum step step(struct rf_unwinder *u, const struct rf_native *from, bool exact, bool signal,
+                      struct rf_native *to)
 {
     unw_cursor_t cursor;
     unw_word_t value;

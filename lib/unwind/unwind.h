@@ -11,12 +11,12 @@
 enum { RF_NATIVE_MAX = 1024 };
 
 struct rf_native {
-    uint64_t pc;                 /* frame 0: the sampled pc; above: the return address */
-    uint64_t sp;                 /* rsp of this frame at that point (for a caller: after its call returns) */
-    uint64_t reg[RF_REGS];       /* by DWARF number */
-    uint32_t known;              /* bit n: reg[n] was recovered (all of them in frame 0) */
+    uint64_t pc;                  /* frame 0: the sampled pc; above: the return address */
+    uint64_t sp;                  /* rsp of this frame at that point (for a caller: after its call returns) */
+    uint64_t reg[RF_REGS];        /* by DWARF number */
+    uint32_t known;               /* bit n: reg[n] was recovered (all of them in frame 0) */
     const struct rf_image *image; /* NULL outside every file */
-    struct rf_symbol fn;         /* name NULL when unknown */
+    struct rf_symbol fn;          /* name NULL when unknown */
 };
 
 enum rf_unwind_end {

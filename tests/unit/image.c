@@ -10,13 +10,14 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-int image_test_data = 4711;           /* looked for by name */
+int image_test_data = 4711; /* looked for by name */
 _Thread_local int image_test_tls = 3;
 int image_test_function(int x);
 
@@ -43,6 +44,7 @@ static int open_child(void **state)
     struct rf_error err = {0};
     f.child = fork();
     if (f.child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when a test crashes */
         for (;;)
             pause();
     }
@@ -225,6 +227,7 @@ static void a_deleted_executable_is_still_read(void **state)
     assert_int_equal(pipe(ready), 0);
     pid_t pid = fork();
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(ready[1], 1);
         close(ready[0]);
         close(ready[1]);

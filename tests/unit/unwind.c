@@ -1,7 +1,7 @@
 /* unwind.c: how a walk ends: at the root, where the copied stack does, at a word that is no return address, at a pc
  * without CFI; and that CFI which was made to harm us does not. The target is a child that waits in nested calls. */
-#include "unwind/cfi_check.h"
 #include "unwind/unwind.h"
+#include "unwind/cfi_check.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/user.h>
@@ -82,8 +83,10 @@ static int set_up(void **state)
     if (pipe(ready) != 0 || !(f.snapshot.stack = malloc(RF_STACK_MAX)))
         return -1;
     f.child = fork();
-    if (f.child == 0)
+    if (f.child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when a test crashes */
         _exit(unwind_outer(ready[1]));
+    }
     if (f.child < 0 || read(ready[0], &byte, 1) != 1)
         return -1;
     close(ready[0]);
@@ -248,60 +251,151 @@ static void real_cfi_is_sane(void **state)
     assert_true(n > 1000);
 }
 
-/* A child that has a copy of this executable mapped, whose CFI is then overwritten at random. */
-static void corrupt_cfi_does_no_harm(void **state)
+/* A child that has the code of a copy of this executable mapped (a file that is executed cannot be written). */
+struct victim {
+    pid_t pid;
+    int file;
+    char path[256];
+    struct rf_process *process;
+    uint64_t mapped; /* where the child has the code */
+    uint64_t size;
+    uint64_t to_offset; /* adds to one of our addresses in read-only segments, whose offsets are their addresses */
+    uint64_t to_mapped; /* adds to an address of our code */
+    struct rf_cfi cfi;  /* of ourselves */
+};
+
+static void make_victim(struct fixture *f, struct victim *v)
 {
-    struct fixture *f = *state;
-    char path[256], buffer[65536];
+    char buffer[65536];
     const char *dir = getenv("TMPDIR");
     ssize_t n;
-    snprintf(path, sizeof path, "%s/rfprof-unwind-XXXXXX", dir ? dir : "/tmp");
-    int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to = mkstemp(path), ready[2];
-    assert_true(from >= 0 && to >= 0 && pipe(ready) == 0);
+    int ready[2], from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    snprintf(v->path, sizeof v->path, "%s/rfprof-unwind-XXXXXX", dir ? dir : "/tmp");
+    v->file = mkstemp(v->path);
+    assert_true(from >= 0 && v->file >= 0 && pipe(ready) == 0);
     while ((n = read(from, buffer, sizeof buffer)) > 0)
-        assert_int_equal(write(to, buffer, (size_t)n), n);
+        assert_int_equal(write(v->file, buffer, (size_t)n), n);
     close(from);
-    fchmod(to, 0700);
-    /* A file that is executed cannot be written: the child maps it instead. */
     struct rf_native_stack stack;
     rf_unwind(f->unwinder, &f->snapshot, &stack);
     const struct rf_native *known = &stack.frame[index_of(&stack, "unwind_outer")];
-    const struct rf_image *self = known->image;
     const struct rf_map *text = rf_maps_at(rf_images_maps(f->images), known->pc);
-    struct rf_cfi cfi;
-    assert_true(text && rf_image_cfi(self, &cfi));
-    size_t size = (size_t)(text->end - text->start);
-    off_t offset = (off_t)text->offset, cfi_off = (off_t)(cfi.hdr - rf_image_bias(self));
-    pid_t pid = fork();
-    if (pid == 0) {
-        void *at = mmap(NULL, size, PROT_READ | PROT_EXEC, MAP_PRIVATE, to, offset);
+    assert_true(text && rf_image_cfi(known->image, &v->cfi));
+    v->size = text->end - text->start;
+    v->to_offset = -rf_image_bias(known->image);
+    v->pid = fork();
+    if (v->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        void *at = mmap(NULL, v->size, PROT_READ | PROT_EXEC, MAP_PRIVATE, v->file, (off_t)text->offset);
         if (write(ready[1], &at, sizeof at) == sizeof at)
             for (;;)
                 pause();
         _exit(1);
     }
-    uint64_t mapped;
-    assert_int_equal(read(ready[0], &mapped, sizeof mapped), sizeof mapped);
+    assert_int_equal(read(ready[0], &v->mapped, sizeof v->mapped), sizeof v->mapped);
+    v->to_mapped = v->mapped - text->start;
     close(ready[0]);
     close(ready[1]);
-    struct rf_process *process;
-    assert_int_equal(rf_process_open(&process, pid, NULL), RF_OK);
+    assert_int_equal(rf_process_open(&v->process, v->pid, NULL), RF_OK);
+}
+
+static void end_victim(struct victim *v)
+{
+    rf_process_close(v->process);
+    kill(v->pid, SIGKILL);
+    waitpid(v->pid, NULL, 0);
+    close(v->file);
+    unlink(v->path);
+}
+
+static void open_victim(const struct victim *v, struct rf_images **images, struct rf_unwinder **u)
+{
+    assert_int_equal(rf_images_open(images, v->process, NULL), RF_OK);
+    assert_int_equal(rf_unwinder_open(u, *images, NULL), RF_OK);
+    assert_non_null(rf_images_at(*images, v->mapped));
+}
+
+/* Offset in the file of the CFI instructions of one of our functions. */
+static off_t program_of(struct fixture *f, const struct victim *v, const char *name, uint64_t *addr)
+{
+    struct rf_native_stack stack;
+    struct rf_symbol s;
+    rf_unwind(f->unwinder, &f->snapshot, &stack);
+    const struct rf_image *image = stack.frame[index_of(&stack, name)].image;
+    assert_true(rf_image_find(image, name, &s));
+    *addr = s.addr;
+    for (uint64_t k = 0; k < v->cfi.entries; k++) {
+        int32_t entry[2];
+        assert_true(rf_image_read(image, v->cfi.table + 8 * k, entry, sizeof entry));
+        if (v->cfi.hdr + (uint64_t)(int64_t)entry[0] == s.addr)
+            /* Behind length, CIE, start, size and an empty augmentation. */
+            return (off_t)(v->cfi.hdr + (uint64_t)(int64_t)entry[1] + 17 + v->to_offset);
+    }
+    fail_msg("no FDE for %s", name);
+    return 0;
+}
+
+static void harmful_cfi_is_refused(void **state)
+{
+    static const struct {
+        const char *what;
+        unsigned char code[12];
+        size_t n;
+    } evil[] = {
+        {"DW_CFA_register of a far register", {0x09, 0x10, 0xff, 0xff, 0xff, 0x7f}, 6},
+        {"DW_OP_div", {0x0f, 5, 0x11, 0x00, 0x31, 0x1b, 0x96}, 7},
+        {"DW_OP_skip back to itself", {0x0f, 3, 0x2f, 0xfd, 0xff}, 5},
+        {"an unknown instruction", {0x3f}, 1},
+    };
+    struct fixture *f = *state;
+    struct victim v;
+    struct rf_images *images;
+    struct rf_unwinder *u;
+    struct rf_native_stack stack;
+    uint64_t addr;
+    make_victim(f, &v);
+    off_t at = program_of(f, &v, "unwind_outer", &addr);
     struct rf_snapshot s = f->snapshot;
+    s.reg[RF_RIP] = addr + v.to_mapped;
+    open_victim(&v, &images, &u);
+    rf_unwind(u, &s, &stack);
+    assert_string_equal(stack.frame[0].fn.name, "unwind_outer");
+    assert_int_not_equal(stack.end, RF_UNWIND_NO_CFI);
+    rf_unwinder_close(u);
+    rf_images_close(images);
+    for (size_t i = 0; i < sizeof evil / sizeof *evil; i++) {
+        assert_int_equal(pwrite(v.file, evil[i].code, evil[i].n, at), evil[i].n);
+        open_victim(&v, &images, &u);
+        rf_unwind(u, &s, &stack);
+        if (stack.end != RF_UNWIND_NO_CFI || stack.n != 1)
+            fail_msg("accepted: %s", evil[i].what);
+        rf_unwinder_close(u);
+        rf_images_close(images);
+    }
+    end_victim(&v);
+}
+
+static void corrupt_cfi_does_no_harm(void **state)
+{
+    struct fixture *f = *state;
+    struct victim v;
+    struct rf_images *images;
+    struct rf_unwinder *u;
+    struct rf_native_stack stack;
     unsigned random = 7, frames = 0;
+    make_victim(f, &v);
+    struct rf_snapshot s = f->snapshot;
     for (unsigned round = 0; round < 60; round++) {
-        struct rf_images *images;
-        struct rf_unwinder *u;
-        for (unsigned i = 0; i < 2000 && round > 0; i++) {
+        for (unsigned i = 0; i < 500 && round > 0; i++) {
             random = random * 1664525 + 1013904223;
-            unsigned char c = random & 3 ? (unsigned char)(random >> 8) : (unsigned char)(random >> 8 & 0x1f);
-            assert_int_equal(pwrite(to, &c, 1, cfi_off + 12 + (off_t)((random >> 4) % (cfi.entries * 40))), 1);
+            unsigned char c = (unsigned char)(random >> 8 & (random & 3 ? 0xff : 0x1f));
+            off_t at = (off_t)(v.cfi.hdr + 12 + v.to_offset + (random >> 4) % (v.cfi.entries * 40));
+            assert_int_equal(pwrite(v.file, &c, 1, at), 1);
         }
-        assert_int_equal(rf_images_open(&images, process, NULL), RF_OK);
-        assert_int_equal(rf_unwinder_open(&u, images, NULL), RF_OK);
-        assert_non_null(rf_images_at(images, mapped));
+        open_victim(&v, &images, &u);
         for (unsigned i = 0; i < 200; i++) {
             random = random * 1664525 + 1013904223;
-            s.reg[RF_RIP] = mapped + (random >> 4) % size;
+            s.reg[RF_RIP] = v.mapped + (random >> 4) % v.size;
             rf_unwind(u, &s, &stack);
             frames += (unsigned)stack.n;
         }
@@ -309,11 +403,7 @@ static void corrupt_cfi_does_no_harm(void **state)
         rf_images_close(images);
     }
     assert_true(frames > 60 * 200);
-    rf_process_close(process);
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
-    close(to);
-    unlink(path);
+    end_victim(&v);
 }
 
 int main(void)
@@ -326,6 +416,7 @@ int main(void)
         cmocka_unit_test(a_word_that_follows_no_call_is_no_return_address),
         cmocka_unit_test(a_pc_outside_every_file_has_no_cfi),
         cmocka_unit_test(real_cfi_is_sane),
+        cmocka_unit_test(harmful_cfi_is_refused),
         cmocka_unit_test(corrupt_cfi_does_no_harm),
     };
     return cmocka_run_group_tests_name("unwind", tests, set_up, tear_down);
