@@ -147,8 +147,8 @@ static void describe(struct option *longs, char *shorts)
 {
     *shorts++ = ':';
     for (size_t i = 0; i < ROWS; i++) {
-        longs[i] = (struct option){rows[i].name, rows[i].argument ? required_argument : no_argument, NULL,
-                                   rows[i].letter};
+        longs[i] =
+            (struct option){rows[i].name, rows[i].argument ? required_argument : no_argument, NULL, rows[i].letter};
         if (rows[i].letter >= LONG_ONLY)
             continue;
         *shorts++ = (char)rows[i].letter;

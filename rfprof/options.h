@@ -8,8 +8,8 @@ enum { OUTPUTS_MAX = 16 };
 enum { FOR_RECORD = 1, FOR_CHECK = 2 };
 
 struct options {
-    pid_t pid;              /* 0: not given */
-    double duration;        /* seconds; 0: until Ctrl-C or the target ends */
+    pid_t pid;       /* 0: not given */
+    double duration; /* seconds; 0: until Ctrl-C or the target ends */
     double rate, max_stop;
     const char *output[OUTPUTS_MAX];
     size_t n_outputs;

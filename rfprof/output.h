@@ -14,8 +14,8 @@ struct output {
     bool in_place;
     bool terminal;
     const struct rf_format *format;
-    bool chosen;      /* the format was guessed from what kind of file it is */
-    char *bytes;      /* rendered */
+    bool chosen; /* the format was guessed from what kind of file it is */
+    char *bytes; /* rendered */
     size_t n;
 };
 

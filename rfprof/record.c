@@ -25,11 +25,11 @@ struct recording {
     struct rf_session *session;
     struct output output[OUTPUTS_MAX];
     size_t n_outputs;
-    sigset_t ending;   /* the signals that mean: finish and write */
-    int signals;       /* signalfd(2) for them */
+    sigset_t ending; /* the signals that mean: finish and write */
+    int signals;     /* signalfd(2) for them */
     uint64_t started_ns, begin_ns, end_ns, first_tick_ns;
-    double rate;       /* as last told to the user */
-    bool progress;     /* stderr is a terminal */
+    double rate;                /* as last told to the user */
+    bool progress;              /* stderr is a terminal */
     enum rf_target_state state; /* at the end */
 };
 
@@ -205,7 +205,7 @@ static void tell_end(const struct recording *r, const struct rf_account *a, uint
     summary_print(stderr, a, r->options->verbose);
     double slept = summary_slept_percent(a, wall_ns);
     if (a->samples && slept >= 50)
-        note("the target slept %.0f %% of the time; the shares are of the CPU time that it used", slept);
+        note("the target slept %.0f %% of the time (or waited for a CPU); shares are of what it ran", slept);
 }
 
 static enum rf_status no_samples(const struct rf_account *a, uint64_t wall_ns, struct rf_error *err)

@@ -141,7 +141,8 @@ uint32_t rf_profile_intern(struct rf_profile *p, const struct rf_frame *frame)
     HASH_FIND(hh, p->frames, &key, sizeof key, f);
     if (f)
         return f->id;
-    if (p->n_frames >= UINT32_MAX - 1 || !grow((void **)&p->by_id, p->n_frames, &p->room_frames, sizeof(struct frame *)))
+    if (p->n_frames >= UINT32_MAX - 1 ||
+        !grow((void **)&p->by_id, p->n_frames, &p->room_frames, sizeof(struct frame *)))
         return UINT32_MAX;
     f = malloc(sizeof *f);
     if (!f)

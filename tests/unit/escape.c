@@ -46,10 +46,10 @@ static void bytes_that_are_not_utf8(void **state)
     (void)state;
     EXPECT("\xff", "\\xff");
     EXPECT("\x80", "\\x80");
-    EXPECT("\xc3", "\\xc3");                            /* ends early */
+    EXPECT("\xc3", "\\xc3"); /* ends early */
     EXPECT("\xe4\xb8", "\\xe4\\xb8");
-    EXPECT("\xc3(", "\\xc3(");                          /* no continuation */
-    EXPECT("\xc0\xaf", "\\xc0\\xaf");                   /* overlong '/' */
+    EXPECT("\xc3(", "\\xc3(");        /* no continuation */
+    EXPECT("\xc0\xaf", "\\xc0\\xaf"); /* overlong '/' */
     EXPECT("\xe0\x80\xaf", "\\xe0\\x80\\xaf");
     EXPECT("\xf0\x80\x80\xaf", "\\xf0\\x80\\x80\\xaf");
     EXPECT("\xed\xa0\x80", "\\xed\\xa0\\x80");          /* surrogate */
