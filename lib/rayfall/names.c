@@ -78,7 +78,19 @@ bool rf_names_find(const struct rf_names *n, const struct rf_memory *live, uint6
             break;
         }
     }
-    return first < t->n && rf_symbol_read(live, n->rt, t->key[first], out);
+    if (first == t->n || !rf_symbol_read(live, n->rt, t->key[first], out))
+        return false;
+    if (out->n == 0) { /* a name half written */
+        free((char *)out->s);
+        return false;
+    }
+    return true;
+}
+
+size_t rf_names_values(const struct rf_names *n, const uint64_t **values)
+{
+    *values = n->now.value;
+    return n->now.n;
 }
 
 uint64_t rf_names_value(const struct rf_names *n, int64_t symbol)
