@@ -8,7 +8,8 @@ for format in table tsv folded; do
     [ ! -s "$scratch/err" ] || { cat "$scratch/err"; fail "$format: not quiet"; }
     status=$(cat "$scratch/status")
     expect_status 0 "$format"
-    "$RFPROF" -p "$target" -d 0.7 -q -f $format 2>"$scratch/err" | head -n 1 | grep -q . || fail "$format: no first line"
+    "$RFPROF" -p "$target" -d 0.7 -q -f $format 2>"$scratch/err" | head -n 1 | grep -q . ||
+        fail "$format: no first line"
     [ ! -s "$scratch/err" ] || { cat "$scratch/err"; fail "$format: not quiet with head"; }
 done
 stop_target

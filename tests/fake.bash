@@ -59,9 +59,9 @@ record() {
 }
 
 # Compares out.tsv with the truth: each true row is there, its shares within three standard deviations of a sample
-# of that size; nothing else has more than MAX_OTHER percent (default 3: the interpreter between builtins) and three deviations. The
-# kernel accounts a running thread in steps of 4 ms, so there are no more independent samples than such steps, nor
-# than the row with most samples has.
+# of that size; nothing else has more than MAX_OTHER percent (default 3: the interpreter between builtins) and three
+# deviations. The kernel accounts a running thread in steps of 4 ms, so there are no more independent samples than
+# such steps, nor than the row with most samples has.
 expect_truth() {
     awk -F '\t' -v other="${MAX_OTHER:-3}" '
     function abs(x) { return x < 0 ? -x : x }

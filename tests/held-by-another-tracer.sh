@@ -10,7 +10,8 @@ wait_for "$scratch/tracer" holding
 target=$held
 rfprof -d 1 -q -o "$scratch/out.tsv"
 expect_status 3 "held by a tracer"
-grep -q "$tracer" "$scratch/err" && grep -q tracer "$scratch/err" || { cat "$scratch/err"; fail "the tracer is not named"; }
+grep -q "$tracer" "$scratch/err" && grep -q tracer "$scratch/err" ||
+    { cat "$scratch/err"; fail "the tracer is not named"; }
 kill -KILL "$tracer"
 wait "$tracer" 2>/dev/null
 record

@@ -14,7 +14,8 @@ torn() {
         NR > 1 && $1 == "honest.rfl" && $2 == 2 && $3 == "honest" { honest += $4 }
         NR > 1 && $1 == "torn.rfl" && $2 == 3 { right += $4 }
         END { printf "line 3: %.1f, others: %.1f, honest: %.1f of %.1f ms\n", right, others, honest, sum
-              exit bad || others > 0.03 * sum || !(right > 0) || honest < 0.55 * sum || honest > 0.8 * sum }' "$scratch/out.tsv" || { cat "$scratch/out.tsv"; exit 1; }
+              exit bad || others > 0.03 * sum || !(right > 0) || honest < 0.55 * sum || honest > 0.8 * sum }' \
+        "$scratch/out.tsv" || { cat "$scratch/out.tsv"; exit 1; }
     stop_target
 }
 each_release torn
