@@ -29,7 +29,7 @@ while f is not None:
     f = f.older()
 PY
 
-frames=0 stops=0 bad=0
+frames=0 stops=0 bad=0 short=0
 # Stops the process at a random moment, once for each of us, and compares.
 compare()
 {
@@ -44,8 +44,15 @@ compare()
     kill -CONT "$pid"
     grep -v '^#' "$tmp/ours" | cut -d' ' -f1-8 >"$tmp/rows"
     stops=$((stops + 1))
+    # Release 2.1.0 has a frame of 1 MB, more than is copied: what was copied has to agree.
+    if grep -q '^# end: truncated' "$tmp/ours" && [ "$1" != fixture ]; then
+        short=$((short + 1))
+        head -n "$(wc -l <"$tmp/rows")" "$tmp/gdb" >"$tmp/head" && mv "$tmp/head" "$tmp/gdb"
+    elif ! grep -q '^# end: root' "$tmp/ours"; then
+        : >"$tmp/gdb"
+    fi
     frames=$((frames + $(wc -l <"$tmp/gdb")))
-    if ! grep -q '^# end: root' "$tmp/ours" || ! [ -s "$tmp/gdb" ] || ! cmp -s "$tmp/rows" "$tmp/gdb"; then
+    if ! [ -s "$tmp/gdb" ] || ! cmp -s "$tmp/rows" "$tmp/gdb"; then
         bad=$((bad + 1))
         echo "--- $1: ours and gdb's (pc sp rbx rbp r12 r13 r14 r15)"
         tail -1 "$tmp/ours"
@@ -88,5 +95,5 @@ RFL
         [ -x "$exe" ] && run $(((count + 1) / 2)) "$exe" "$exe" "$tmp/work.rfl"
     done
 fi
-echo "$stops stops, $frames frames compared, $bad stops differ"
+echo "$stops stops ($short with a stack cut short), $frames frames compared, $bad stops differ"
 [ "$frames" -gt 0 ] && [ "$bad" -eq 0 ]

@@ -2,7 +2,8 @@
  *
  * Files are opened through /proc/PID/map_files, else /proc/PID/exe or /proc/PID/root, so that a deleted or
  * replaced binary and one in a container work; a file is used only when its build-id or its inode is that of the
- * mapping. They are mapped read-only here and indexed once. Addresses are the target's, bias included. */
+ * mapping. Headers are read at open, symbols at the first question about them, code and CFI page by page; nothing
+ * is mapped here (elf_file.h says why). Addresses are the target's, bias included. */
 #ifndef RF_IMAGE_H
 #define RF_IMAGE_H
 
@@ -19,8 +20,8 @@ struct rf_symbol {
 
 enum rf_status rf_images_open(struct rf_images **out, const struct rf_process *p, struct rf_error *err);
 void rf_images_close(struct rf_images *set);
-/* Reads the maps again when they may have changed (dlopen). Returns true when something did; pointers to images
- * stay valid. */
+/* Reads the maps again (dlopen, and for rf_images_maps). Returns true when executable mappings changed, and with them
+ * what rf_images_at answers; pointers to images stay valid. */
 bool rf_images_refresh(struct rf_images *set);
 const struct rf_maps *rf_images_maps(const struct rf_images *set);
 

@@ -1,10 +1,12 @@
-/* unwind.c: walks the frames of a snapshot, one libunwind step at a time.
+/* unwind.c: walks the frames of a snapshot, one row of CFI at a time.
  *
- * Each frame gets a cursor of its own, started from the registers that the step before recovered, at the address
- * that its CFI is looked up by: pc for the sampled frame, for signal trampolines and for what a signal interrupted,
- * pc - 1 for callers (the call may be the last instruction of its function). libunwind's cache of CFI rows is keyed
- * by the cursor's pc alone and would mix the two up. It also leaves no room for its guesses: a pc without CFI ends
- * the walk before libunwind tries frame pointers and the look of PLT entries. */
+ * libunwind turns the CFI for a pc into a row of rules (unw_reg_states_iterate), kept with the place, and applies it
+ * to the registers of a frame (unw_apply_reg_state). unw_step would do both, but its own cache takes a lock and
+ * blocks signals for each frame (two system calls: more than all the rest), is keyed by a pc that means another row
+ * for a caller than for a sampled frame, and where there is no CFI it guesses.
+ *
+ * A row is looked up by pc for the sampled frame, for signal trampolines and for what a signal interrupted, and by
+ * pc - 1 for callers: the call may be the last instruction of its function. */
 #include "unwind.h"
 
 #include "call_site.h"
@@ -16,7 +18,7 @@
 
 enum {
     PLACES = 1024,        /* direct mapped; a workload has some hundred call sites */
-    CFI_ROWS = 1024,      /* rows in libunwind's cache */
+    ROW_MAX = 256,        /* bytes of a row of libunwind's: 18 columns */
     ACCESSES_MAX = 20000, /* memory reads in one step: a hostile DWARF expression may loop */
     CALLEE_SAVED = 1 << RF_RBX | 1 << RF_RBP | 1 << RF_R12 | 1 << RF_R13 | 1 << RF_R14 | 1 << RF_R15,
     ALL_REGS = (1 << RF_REGS) - 1,
@@ -29,6 +31,8 @@ struct place {
     bool after_call, sigreturn;
     const struct rf_image *image;
     struct rf_symbol fn;
+    enum { NOT_READ, NO_ROW, ROW } cfi;
+    _Alignas(uint64_t) unsigned char row[ROW_MAX];
 };
 
 struct rf_unwinder {
@@ -41,7 +45,7 @@ struct rf_unwinder {
     const struct rf_native *from;
     uint64_t lookup;
     unsigned accesses;
-    bool no_cfi, missed;
+    bool missed;
     uint64_t missed_at; /* valid when missed: a word that is neither in the snapshot nor in the file */
 };
 
@@ -121,7 +125,6 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
     struct rf_unwinder *u = ctx;
     struct rf_cfi cfi;
     memset(out, 0, sizeof *out);
-    u->no_cfi = true;
     if (u->from->image && rf_image_cfi(u->from->image, &cfi) && ip >= cfi.start && ip < cfi.end &&
         rf_cfi_is_sane(u->from->image, &cfi, ip)) {
         unw_dyn_info_t table = {.format = UNW_INFO_FORMAT_REMOTE_TABLE, .start_ip = cfi.start, .end_ip = cfi.end};
@@ -131,12 +134,10 @@ static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t
         /* A corrupt table may lead to a CIE where an FDE should be: libunwind then answers 0, without any info. */
         if (UNW_OBJ(dwarf_search_unwind_table)(space, ip, &table, out, need_unwind_info, ctx) == 0 &&
             (out->unwind_info || !need_unwind_info)) {
-            u->no_cfi = false;
             return 0;
         }
     }
-    /* Anything but UNW_ENOINFO, which is what starts the guessing. */
-    return -UNW_ESTOPUNWIND;
+    return -UNW_ENOINFO;
 }
 
 static void put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void *ctx)
@@ -146,7 +147,7 @@ static void put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void 
 
 /* --- places ------------------------------------------------------------------------------------------------ */
 
-static const struct place *place_of(struct rf_unwinder *u, uint64_t pc, bool exact)
+static struct place *place_of(struct rf_unwinder *u, uint64_t pc, bool exact)
 {
     struct place *p = &u->place[((pc ^ pc >> 10) * 2 + exact) % PLACES];
     unsigned char code[RF_SIGRETURN_SIZE];
@@ -178,21 +179,39 @@ static void place_frame(struct rf_native *f, const struct place *p)
 
 /* --- the walk ------------------------------------------------------------------------------------------------ */
 
-enum step { STEPPED, AT_ROOT, STUCK };
+enum step { STEPPED, AT_ROOT, NO_RULES, STUCK };
 
-/* One step of libunwind: from's caller into to, with all of its registers. */
-static enum step step(struct rf_unwinder *u, const struct rf_native *from, bool exact, bool signal,
-                      struct rf_native *to)
+/* Called for each range of addresses of a function that has a row of its own. */
+static int keep_row(void *ctx, void *row, size_t n, unw_word_t start, unw_word_t end)
+{
+    struct place *p = ctx;
+    uint64_t at = p->exact ? p->pc : p->pc - 1;
+    if (at < start || at >= end || n > sizeof p->row)
+        return 0;
+    memcpy(p->row, row, n);
+    p->cfi = ROW;
+    return -UNW_ESTOPUNWIND; /* enough */
+}
+
+/* One step: from's caller into to, with all of its registers. */
+static enum step step(struct rf_unwinder *u, const struct rf_native *from, struct place *p, struct rf_native *to)
 {
     unw_cursor_t cursor;
     unw_word_t value;
     u->from = from;
-    u->lookup = exact ? from->pc : from->pc - 1;
+    u->lookup = p->exact ? from->pc : from->pc - 1;
     u->accesses = 0;
-    u->no_cfi = u->missed = false;
+    u->missed = false;
     if (unw_init_remote(&cursor, u->space, u) < 0)
         return STUCK;
-    int moved = unw_step(&cursor);
+    if (p->cfi == NOT_READ) {
+        p->cfi = NO_ROW;
+        unw_reg_states_iterate(&cursor, keep_row, p);
+        u->missed = false;
+    }
+    if (p->cfi == NO_ROW)
+        return NO_RULES;
+    int moved = unw_apply_reg_state(&cursor, p->row);
     if (moved < 0)
         return STUCK;
     if (moved == 0)
@@ -200,7 +219,7 @@ static enum step step(struct rf_unwinder *u, const struct rf_native *from, bool 
     *to = (struct rf_native){0};
     /* What CFI does not mention libunwind takes as unchanged: of what a callee may change that is not known. The
      * kernel's signal frame has all of them. */
-    uint32_t wanted = signal ? ALL_REGS : CALLEE_SAVED | 1 << RF_RSP | 1 << RF_RIP;
+    uint32_t wanted = p->sigreturn ? ALL_REGS : CALLEE_SAVED | 1 << RF_RSP | 1 << RF_RIP;
     for (int reg = 0; reg < RF_REGS; reg++) {
         if (!(wanted >> reg & 1) || unw_get_reg(&cursor, reg, &value) < 0)
             continue;
@@ -215,12 +234,10 @@ static enum step step(struct rf_unwinder *u, const struct rf_native *from, bool 
     return to->pc == 0 ? AT_ROOT : STEPPED;
 }
 
-/* Why a step failed: the copied stack ended, there is no CFI, or it makes no sense. */
+/* Why a step failed: the copied stack ended, or the CFI makes no sense. */
 static enum rf_unwind_end why_stuck(const struct rf_unwinder *u)
 {
     const struct rf_snapshot *s = u->snapshot;
-    if (u->no_cfi)
-        return RF_UNWIND_NO_CFI;
     if (!u->missed || u->missed_at < s->stack_addr)
         return RF_UNWIND_BAD;
     if (u->missed_at < s->stack_addr + s->stack_size)
@@ -242,33 +259,32 @@ static enum rf_unwind_end walk(struct rf_unwinder *u, const struct rf_snapshot *
     f->known = ALL_REGS;
     f->pc = s->reg[RF_RIP];
     f->sp = s->reg[RF_RSP];
-    const struct place *p = place_of(u, f->pc, true);
+    struct place *p = place_of(u, f->pc, true);
     place_frame(f, p);
-    bool exact = true, signal = p->sigreturn;
     for (*n = 1; *n < RF_NATIVE_MAX; f = &u->frame[(*n)++]) {
-        if (!f->image)
-            return RF_UNWIND_NO_CFI;
         struct rf_native *to = f + 1;
-        enum step result = step(u, f, exact, signal, to);
-        if (result == AT_ROOT)
+        bool interrupted = p->sigreturn;
+        switch (f->image ? step(u, f, p, to) : NO_RULES) {
+        case STEPPED:
+            break;
+        case AT_ROOT:
             return RF_UNWIND_ROOT;
-        if (result == STUCK)
+        case NO_RULES:
+            return RF_UNWIND_NO_CFI;
+        case STUCK:
             return why_stuck(u);
+        }
         /* A handler may run on another stack (sigaltstack(2)), anywhere; else stacks grow down. */
-        if (to->sp <= f->sp && !signal)
+        if (to->sp <= f->sp && !interrupted)
             return RF_UNWIND_BAD;
-        exact = signal;
-        p = place_of(u, to->pc, exact);
-        signal = p->sigreturn;
+        p = place_of(u, to->pc, interrupted);
         if (!p->image)
             return is_code_without_file(u, to->pc) ? RF_UNWIND_NO_CFI : RF_UNWIND_BAD;
-        if (!exact && !signal && !p->after_call)
+        if (!interrupted && !p->sigreturn && !p->after_call)
             return RF_UNWIND_BAD;
         /* The kernel makes the trampoline the handler's return address: no call leads there, its CFI is at pc. */
-        if (signal && !exact) {
+        if (p->sigreturn && !p->exact)
             p = place_of(u, to->pc, true);
-            exact = true;
-        }
         place_frame(to, p);
     }
     return RF_UNWIND_DEPTH;
@@ -307,8 +323,7 @@ enum rf_status rf_unwinder_open(struct rf_unwinder **out, const struct rf_images
         rf_unwinder_close(u);
         return rf_fail(err, RF_FAILURE, ENOMEM, "out of memory");
     }
-    unw_set_caching_policy(u->space, UNW_CACHE_GLOBAL);
-    unw_set_cache_size(u->space, CFI_ROWS, 0);
+    unw_set_caching_policy(u->space, UNW_CACHE_NONE);
     *out = u;
     return RF_OK;
 }
@@ -326,7 +341,6 @@ void rf_unwinder_close(struct rf_unwinder *u)
 
 void rf_unwinder_flush(struct rf_unwinder *u)
 {
-    unw_flush_cache(u->space, 0, 0);
     memset(u->place, 0, PLACES * sizeof *u->place);
 }
 
