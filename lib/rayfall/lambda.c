@@ -1,6 +1,9 @@
 /* lambda.c: a cache of decoded functions, and how one is decoded. */
 #include "lambda.h"
 
+#include "rederive.h"
+#include "text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <uthash.h>
@@ -22,7 +25,8 @@ struct identity {
 struct entry {
     uint64_t addr;
     struct identity id;
-    uint64_t source, named; /* serial of its source, generation of its name */
+    uint64_t nfo;           /* where its source is: its own, or the one that its body was found in */
+    uint64_t source, named; /* serial of that source, generation of its name */
     uint64_t epoch;
     struct rf_lambda lambda;
     UT_hash_handle hh;
@@ -34,6 +38,7 @@ struct rf_lambdas {
     struct rf_names *names;
     struct rf_sources *sources;
     struct entry *by_addr; /* in order of last use: the head is the one to drop */
+    uint64_t sources_of;   /* generation of the environment whose functions' sources are known */
 };
 
 struct rf_lambdas *rf_lambdas_new(const struct rf_runtime *rt, const struct rf_memory *live, struct rf_names *names,
@@ -41,7 +46,7 @@ struct rf_lambdas *rf_lambdas_new(const struct rf_runtime *rt, const struct rf_m
 {
     struct rf_lambdas *c = calloc(1, sizeof *c);
     if (c)
-        *c = (struct rf_lambdas){rt, live, names, sources, NULL};
+        *c = (struct rf_lambdas){.rt = rt, .live = live, .names = names, .sources = sources};
     return c;
 }
 
@@ -155,6 +160,45 @@ static bool first_form(const struct rf_memory *m, uint64_t body, const struct rf
     return false;
 }
 
+/* Makes the sources of all named functions known. */
+static void load_sources(struct rf_lambdas *c, const struct rf_memory *m, uint64_t epoch)
+{
+    const uint64_t *value;
+    uint64_t nfo;
+    struct rf_obj o;
+    if (c->sources_of == rf_names_generation(c->names))
+        return;
+    c->sources_of = rf_names_generation(c->names);
+    for (size_t i = rf_names_values(c->names, &value); i-- > 0;)
+        if (rf_obj_read(m, value[i], &o) && o.type == RAY_LAMBDA &&
+            rf_read_u64(m, value[i] + RAY_DATA + 8 * LAMBDA_NFO, &nfo) && nfo)
+            rf_sources_get(c->sources, m, nfo, epoch);
+}
+
+/* A function made at run time has no source of its own, or that of the text which ran when it was made. Its body's nodes
+ * are those of the function around it: the source is the one in which its first call is written. */
+static const struct rf_source *source_by_body(struct rf_lambdas *c, const struct rf_memory *m, uint64_t body, uint64_t epoch,
+                                              uint64_t *nfo)
+{
+    struct rf_obj o, head;
+    uint64_t node, name;
+    const struct rf_source *found = NULL;
+    if (!rf_obj_vector(m, body, RAY_LIST, BODY_MAX, &o))
+        return NULL;
+    load_sources(c, m, epoch);
+    for (uint64_t i = 0; !found && i < (uint64_t)o.len; i++) {
+        struct rf_text text;
+        struct rf_obj list;
+        if (!rf_read_u64(m, body + RAY_DATA + 8 * i, &node) || !rf_obj_vector(m, node, RAY_LIST, BODY_MAX, &list) ||
+            list.len == 0 || !rf_read_u64(m, node + RAY_DATA, &name) || !rf_obj_read(m, name, &head) ||
+            head.type != RAY_SYMBOL_ATOM || !rf_symbol_read(m, c->rt, head.len, &text))
+            continue;
+        found = rf_sources_with(c->sources, m, node, text, epoch, nfo);
+        free((char *)text.s);
+    }
+    return found;
+}
+
 static bool dup_text(struct rf_text *to, const char *s, size_t n)
 {
     char *copy = malloc(n + 1);
@@ -194,13 +238,15 @@ static bool decode(struct rf_lambdas *c, struct entry *e, const struct rf_memory
     struct rf_span first;
     l->addr = e->addr;
     l->n_locals = (int32_t)id->slot[LAMBDA_LOCALS];
+    l->nfo = e->nfo;
     e->source = source ? source->serial : 0;
     e->named = rf_names_generation(c->names);
     if (!read_code(l, m, id, c->rt->opcodes) || !read_consts(l, m, id->slot[LAMBDA_CONSTS]) ||
         !read_debug(l, m, id->slot[LAMBDA_DBG], source) ||
         !dup_text(&l->file, source ? source->file.s : "", source ? source->file.n : 0))
         return false;
-    l->nfo = id->slot[LAMBDA_NFO];
+    if (source && !l->n_debug)
+        rf_rederive(l, m, c->rt, id->slot[LAMBDA_BODY], source);
     bool placed = first_form(m, id->slot[LAMBDA_BODY], source, &first);
     if (placed)
         l->first_line = first.line + 1u;
@@ -208,14 +254,21 @@ static bool decode(struct rf_lambdas *c, struct entry *e, const struct rf_memory
 }
 
 static struct entry *add(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr, const struct identity *id,
-                         const struct rf_source *source, uint64_t epoch)
+                         uint64_t epoch)
 {
     struct identity again;
+    struct rf_span first;
     struct entry *e = calloc(1, sizeof *e);
     if (!e)
         return NULL;
     e->addr = addr;
     e->id = *id;
+    e->nfo = id->slot[LAMBDA_NFO];
+    const struct rf_source *source = e->nfo ? rf_sources_get(c->sources, m, e->nfo, epoch) : NULL;
+    if (!source || !first_form(m, id->slot[LAMBDA_BODY], source, &first)) {
+        const struct rf_source *around = source_by_body(c, m, id->slot[LAMBDA_BODY], epoch, &e->nfo);
+        source = around ? around : source;
+    }
     if (!decode(c, e, m, source) || !identify(c->live, addr, &again) || memcmp(&again, id, sizeof again) != 0) {
         lambda_free(&e->lambda);
         free(e);
@@ -225,6 +278,13 @@ static struct entry *add(struct rf_lambdas *c, const struct rf_memory *m, uint64
         drop(c, c->by_addr);
     HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
     return e;
+}
+
+/* Is what was derived from its source still true? */
+static bool source_unchanged(struct rf_lambdas *c, const struct rf_memory *m, const struct entry *e, uint64_t epoch)
+{
+    const struct rf_source *source = e->nfo ? rf_sources_get(c->sources, m, e->nfo, epoch) : NULL;
+    return (source ? source->serial : 0) == e->source;
 }
 
 const struct rf_lambda *rf_lambdas_get(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch)
@@ -239,10 +299,7 @@ const struct rf_lambda *rf_lambdas_get(struct rf_lambdas *c, const struct rf_mem
             drop(c, e);
         return NULL;
     }
-    uint64_t nfo = id.slot[LAMBDA_NFO];
-    const struct rf_source *source = nfo ? rf_sources_get(c->sources, m, nfo, epoch) : NULL;
-    uint64_t serial = source ? source->serial : 0;
-    if (e && (memcmp(&e->id, &id, sizeof id) != 0 || e->source != serial)) {
+    if (e && (memcmp(&e->id, &id, sizeof id) != 0 || !source_unchanged(c, m, e, epoch))) {
         drop(c, e);
         e = NULL;
     }
@@ -250,14 +307,14 @@ const struct rf_lambda *rf_lambdas_get(struct rf_lambdas *c, const struct rf_mem
         HASH_DEL(c->by_addr, e);
         HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
     } else {
-        e = add(c, m, addr, &id, source, epoch);
+        e = add(c, m, addr, &id, epoch);
     }
     if (!e)
         return NULL;
     e->epoch = epoch;
     if (e->named != rf_names_generation(c->names)) {
         e->named = rf_names_generation(c->names);
-        give_name(c, &e->lambda, m, source, NULL);
+        give_name(c, &e->lambda, m, NULL, NULL);
     }
     return &e->lambda;
 }

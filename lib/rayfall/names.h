@@ -16,6 +16,8 @@ uint64_t rf_names_generation(const struct rf_names *n);
 /* The name of the function object at addr: the first that user code gave it, else the first. *out is malloc'ed. False
  * when it has none. */
 bool rf_names_find(const struct rf_names *n, const struct rf_memory *live, uint64_t addr, struct rf_text *out);
+/* The values of all globals; valid until the next refresh. */
+size_t rf_names_values(const struct rf_names *n, const uint64_t **values);
 /* The value that the global with this symbol has now, 0 without one. */
 uint64_t rf_names_value(const struct rf_names *n, int64_t symbol);
 

@@ -315,6 +315,27 @@ struct rf_span rf_source_repair(const struct rf_source *s, uint64_t id)
     return rf_span_unpack(id);
 }
 
+const struct rf_source *rf_sources_with(struct rf_sources *c, const struct rf_memory *m, uint64_t node, struct rf_text head,
+                                        uint64_t epoch, uint64_t *nfo)
+{
+    uint64_t addr[CACHED_MAX];
+    size_t n = 0;
+    for (struct entry *e = c->by_addr; e && n < CACHED_MAX; e = e->hh.next)
+        addr[n++] = e->addr;
+    while (n-- > 0) { /* the last used first */
+        struct rf_span span;
+        const struct rf_source *s = rf_sources_get(c, m, addr[n], epoch);
+        if (!s || !rf_source_node(s, node, &span))
+            continue;
+        struct rf_text t = rf_source_at(s, span);
+        if (t.n > head.n + 1 && t.s[0] == '(' && memcmp(t.s + 1, head.s, head.n) == 0) {
+            *nfo = addr[n];
+            return s;
+        }
+    }
+    return NULL;
+}
+
 struct rf_text rf_source_place(const struct rf_source *s, bool from_client)
 {
     if (!rf_source_unfiled(s))
