@@ -16,14 +16,9 @@ bool rf_exec_read(const struct rf_memory *m, const struct rf_layout *l, uint64_t
            tp >= 0 && tp <= 16 && rf_obj_plausible(out->fn);
 }
 
-bool rf_exec_return(const struct rf_memory *m, const struct rf_layout *l, const struct rf_exec *e, int32_t i,
-                    struct rf_return *out)
+bool rf_exec_returns(const struct rf_memory *m, const struct rf_layout *l, const struct rf_exec *e, int32_t first, int32_t n,
+                     struct rf_return *out)
 {
-    unsigned char b[16];
-    if (i < 0 || i >= e->rp || !rf_read(m, e->addr + (uint64_t)l->exec_rs + 16 * (uint64_t)i, b, sizeof b))
-        return false;
-    memcpy(&out->fn, b, 8);
-    memcpy(&out->fp, b + 8, 4);
-    memcpy(&out->ip, b + 12, 4);
-    return true;
+    return first >= 0 && n >= 0 && n <= e->rp - first &&
+           rf_read(m, e->addr + (uint64_t)l->exec_rs + sizeof *out * (uint64_t)first, out, sizeof *out * (size_t)n);
 }

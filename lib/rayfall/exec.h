@@ -20,6 +20,7 @@ struct rf_return {
     uint64_t fn;
     int32_t fp, ip;
 };
+_Static_assert(sizeof(struct rf_return) == 16, "as vm_ctx_t is laid out in the target, all releases");
 
 enum { EXEC_INDEX_MAX = 1024 };
 
@@ -32,8 +33,8 @@ static inline bool rf_exec_word(const struct rf_layout *l, uint64_t word)
 
 /* Reads the block at addr and tests everything but the lambda itself. */
 bool rf_exec_read(const struct rf_memory *m, const struct rf_layout *l, uint64_t addr, struct rf_exec *out);
-/* Entry i of the return stack, 0 the oldest. */
-bool rf_exec_return(const struct rf_memory *m, const struct rf_layout *l, const struct rf_exec *e, int32_t i,
-                    struct rf_return *out);
+/* Reads n entries of the return stack from entry first on, 0 being the oldest; they must be in use (e->rp). */
+bool rf_exec_returns(const struct rf_memory *m, const struct rf_layout *l, const struct rf_exec *e, int32_t first, int32_t n,
+                     struct rf_return *out);
 
 #endif

@@ -124,22 +124,21 @@ static void emit_callers(struct rf_interpreter *in, const struct rf_exec *e, con
                          void (*emit)(void *, const struct rf_activation *), void *ctx)
 {
     const struct rf_lambda *fn[EXEC_INDEX_MAX];
-    struct rf_return r;
+    struct rf_return r[EXEC_INDEX_MAX];
     const struct rf_lambda *cur = running;
     uint64_t last = 0;
+    if (!rf_exec_returns(in->m, &in->rt->layout, e, 0, e->rp, r))
+        return;
     for (int32_t i = e->rp - 1; i >= 0; i--) {
-        fn[i] = NULL;
-        if (!rf_exec_return(in->m, &in->rt->layout, e, i, &r))
-            continue;
-        if (r.fn && r.fn != last) {
-            cur = rf_lambdas_get(in->lambdas, in->m, r.fn, in->epoch);
-            last = r.fn;
+        if (r[i].fn && r[i].fn != last) {
+            cur = rf_lambdas_get(in->lambdas, in->m, r[i].fn, in->epoch);
+            last = r[i].fn;
         }
         fn[i] = cur;
     }
     for (int32_t i = 0; i < e->rp; i++)
-        if (fn[i] && rf_exec_return(in->m, &in->rt->layout, e, i, &r))
-            emit(ctx, &(struct rf_activation){fn[i], sound_return(fn[i], e, &r) ? line_at(fn[i], (uint32_t)r.ip) : 0});
+        if (fn[i])
+            emit(ctx, &(struct rf_activation){fn[i], sound_return(fn[i], e, &r[i]) ? line_at(fn[i], (uint32_t)r[i].ip) : 0});
 }
 
 enum rf_ip_found rf_interpreter_frame(struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,
@@ -149,9 +148,10 @@ enum rf_ip_found rf_interpreter_frame(struct rf_interpreter *in, const struct rf
     const struct rf_lambda *fn;
     struct rf_activation a;
     struct rf_ip_view v;
+    /* Only entry code runs without a block; elsewhere a lambda in a register is some value that the program handles. */
     bool entry = native->frame[k].pc < in->handlers;
     if (!find_exec(in, native, k, &e, &fn)) {
-        fn = entering(in, native, k);
+        fn = entry ? entering(in, native, k) : NULL;
         if (!fn)
             return RF_IP_NONE;
         emit(ctx, &(struct rf_activation){fn, fn->n_debug ? fn->first_line : 0});

@@ -218,9 +218,12 @@ static bool give_name(struct rf_lambdas *c, struct rf_lambda *l, const struct rf
     struct rf_span form;
     struct rf_text name;
     if (rf_names_find(c->names, m, l->addr, &name)) {
-        free((char *)l->name.s);
-        l->name = name;
-        return true;
+        if (name.n) {
+            free((char *)l->name.s);
+            l->name = name;
+            return true;
+        }
+        free((char *)name.s); /* the empty symbol is no name */
     }
     if (l->name.s)
         return true;

@@ -114,25 +114,27 @@ static void ask_prologue(struct request *r)
 static void ask_rest(const struct rf_probe *p, struct request *r, const struct rf_exec *e)
 {
     const struct rf_layout *l = &p->rt->layout;
-    struct rf_return ret;
+    struct rf_return ret[HEAD_RETURNS];
+    int32_t n = e->rp < HEAD_RETURNS ? e->rp : HEAD_RETURNS;
     ask(r, e->addr + (uint64_t)l->exec_ps + 8 * (uint64_t)e->sp, 8);
-    if (e->rp > HEAD_RETURNS)
+    if (e->rp > n)
         ask(r, e->addr + (uint64_t)l->exec_rs, 16 * (uint32_t)e->rp);
     ask_lambda(r, e->fn);
-    for (int32_t i = 0; i < e->rp && rf_exec_return(&r->s->memory, l, e, i, &ret); i++)
-        ask_lambda(r, ret.fn);
+    if (rf_exec_returns(&r->s->memory, l, e, 0, n, ret))
+        for (int32_t i = 0; i < n; i++)
+            ask_lambda(r, ret[i].fn);
 }
 
 /* Third round: lambdas on a return stack that was only now copied whole. */
 static void ask_callers(const struct rf_probe *p, struct request *r, const struct rf_exec *e)
 {
-    struct rf_return ret;
-    uint64_t last = 0;
-    for (int32_t i = HEAD_RETURNS; i < e->rp && rf_exec_return(&r->s->memory, &p->rt->layout, e, i, &ret); i++) {
-        if (ret.fn != last)
-            ask_lambda(r, ret.fn);
-        last = ret.fn;
-    }
+    struct rf_return ret[EXEC_INDEX_MAX];
+    int32_t n = e->rp - HEAD_RETURNS;
+    if (n <= 0 || !rf_exec_returns(&r->s->memory, &p->rt->layout, e, HEAD_RETURNS, n, ret))
+        return;
+    for (int32_t i = 0; i < n; i++)
+        if (i == 0 || ret[i].fn != ret[i - 1].fn)
+            ask_lambda(r, ret[i].fn);
 }
 
 /* The beginning of each lambda's bytecode, which is part of its identity; more of what is not yet known. */

@@ -207,12 +207,12 @@ static void entries_of_the_return_stack(void **state)
     uint64_t at = fake_exec(x->f, x->inner, 7, 4, 2);
     fake_return(x->f, at, 1, x->outer, 3, 9);
     assert_true(rf_exec_read(&x->f->memory, &x->f->rt.layout, at, &e));
-    assert_true(rf_exec_return(&x->f->memory, &x->f->rt.layout, &e, 1, &r));
+    assert_true(rf_exec_returns(&x->f->memory, &x->f->rt.layout, &e, 1, 1, &r));
     assert_int_equal(r.fn, x->outer);
     assert_int_equal(r.fp, 3);
     assert_int_equal(r.ip, 9);
-    assert_false(rf_exec_return(&x->f->memory, &x->f->rt.layout, &e, 2, &r));
-    assert_false(rf_exec_return(&x->f->memory, &x->f->rt.layout, &e, -1, &r));
+    assert_false(rf_exec_returns(&x->f->memory, &x->f->rt.layout, &e, 2, 1, &r));
+    assert_false(rf_exec_returns(&x->f->memory, &x->f->rt.layout, &e, -1, 1, &r));
 }
 
 /* --- frames --------------------------------------------------------------------------------------- */
