@@ -16,7 +16,7 @@ for version in 2.4.0 2.3.1 2.3.0 2.1.0; do
     "$RFPROF" -p "$target" -d 2 -q -o "$scratch/x.tsv" -o "$scratch/x.folded" || fail "$version: exit $?"
     untouched "$target" || fail "$version: the target was changed"
     end "$target"
-    read -r file line fn _ < <(sed -n 2p "$scratch/x.tsv" | tr '\t' ' ')
+    read -r file line fn _ < <(grep '^market' "$scratch/x.tsv" | head -n 1 | tr '\t' ' ')
     [ "$file $line $fn" = "market.rfl $dear odd-orders" ] || fail "$version: first is $file:$line $fn"
     grep -q -F "heartbeat (market.rfl:$call);odd-orders (market.rfl:$dear) " "$scratch/x.folded" ||
         fail "$version: the stack is not right: $(grep odd-orders "$scratch/x.folded")"
