@@ -139,6 +139,34 @@ static bool return_form(struct walk *w, const uint64_t *e, size_t n)
     return take(w, OP_RET, OP_RET);
 }
 
+static bool loop_body(struct walk *w, const uint64_t *e, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!expr(w, e[i]) || !take(w, OP_POP, OP_POP))
+            return false;
+    return true;
+}
+
+/* Loops are compiled from core 2.11 on (seen on release 2.3.1). */
+static bool while_form(struct walk *w, const uint64_t *e, size_t n)
+{
+    if (!expr(w, e[1]))
+        return false;
+    take_optional(w, OP_FORCE);
+    return take(w, OP_JMPF, OP_JMPF) && loop_body(w, e + 2, n - 2) && take(w, OP_JMP, OP_JMP) &&
+           take(w, OP_LOADCONST, OP_LOADCONST_W);
+}
+
+/* The count is made a number, kept in a local, and taken down by one behind the body. */
+static bool times_form(struct walk *w, const uint64_t *e, size_t n)
+{
+    return take(w, OP_LOADCONST, OP_LOADCONST_W) && expr(w, e[1]) && take(w, OP_CALL1, OP_CALL1) &&
+           take(w, OP_STOREENV, OP_STOREENV) && take(w, OP_LOADENV, OP_LOADENV) && take(w, OP_JMPF, OP_JMPF) &&
+           loop_body(w, e + 2, n - 2) && take(w, OP_LOADCONST, OP_LOADCONST_W) && take(w, OP_LOADENV, OP_LOADENV) &&
+           take(w, OP_CALL1, OP_CALL1) && take(w, OP_STOREENV, OP_STOREENV) && take(w, OP_JMP, OP_JMP) &&
+           take(w, OP_LOADCONST, OP_LOADCONST_W);
+}
+
 /* A form that is evaluated as a tree: its node is a constant. Locals that it mentions are put into a scope around it. */
 static bool dynamic_form(struct walk *w, uint64_t node)
 {
@@ -218,6 +246,10 @@ static bool list(struct walk *w, uint64_t node, const uint64_t *e, size_t n)
         ok = try_form(w, e);
     else if (head.s && named(head, "return") && n <= 2)
         ok = return_form(w, e, n);
+    else if (head.s && named(head, "while") && n >= 2)
+        ok = while_form(w, e, n);
+    else if (head.s && named(head, "times") && n >= 2)
+        ok = times_form(w, e, n);
     else
         ok = call_form(w, node, e, n, head.s && named(head, "self"));
     free((char *)head.s);
