@@ -78,13 +78,7 @@ bool rf_names_find(const struct rf_names *n, const struct rf_memory *live, uint6
             break;
         }
     }
-    if (first == t->n || !rf_symbol_read(live, n->rt, t->key[first], out))
-        return false;
-    if (out->n == 0) { /* a name half written */
-        free((char *)out->s);
-        return false;
-    }
-    return true;
+    return first < t->n && rf_symbol_read(live, n->rt, t->key[first], out);
 }
 
 size_t rf_names_values(const struct rf_names *n, const uint64_t **values)
