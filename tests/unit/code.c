@@ -153,6 +153,9 @@ static void conflicting_depths_are_not_sound(void **state)
         DECODE(OP_LOADENV, 0, OP_JMPF, 0, 6, OP_LOADCONST, 0, OP_DUP, OP_JMP, 0, 2, OP_LOADCONST, 1, OP_RET);
     assert_false(c.sound);
     rf_code_free(&c);
+    c = DECODE(OP_LOADSELF, OP_LOADENV, 0, OP_JMPF, 0xff, 0xfa, OP_RET); /* back to where there was nothing yet */
+    assert_false(c.sound);
+    rf_code_free(&c);
     c = DECODE(OP_LOADSELF, OP_LOADSELF, OP_RET); /* a value is left behind */
     assert_false(c.sound);
     rf_code_free(&c);

@@ -203,16 +203,26 @@ static void entries_of_the_return_stack(void **state)
 {
     struct fixture *x = *state;
     struct rf_exec e;
-    struct rf_return r;
-    uint64_t at = fake_exec(x->f, x->inner, 7, 4, 2);
+    struct rf_return r[4];
+    const struct rf_memory *m = &x->f->memory;
+    const struct rf_layout *l = &x->f->rt.layout;
+    uint64_t at = fake_exec(x->f, x->inner, 7, 4, 3);
     fake_return(x->f, at, 1, x->outer, 3, 9);
-    assert_true(rf_exec_read(&x->f->memory, &x->f->rt.layout, at, &e));
-    assert_true(rf_exec_returns(&x->f->memory, &x->f->rt.layout, &e, 1, 1, &r));
-    assert_int_equal(r.fn, x->outer);
-    assert_int_equal(r.fp, 3);
-    assert_int_equal(r.ip, 9);
-    assert_false(rf_exec_returns(&x->f->memory, &x->f->rt.layout, &e, 2, 1, &r));
-    assert_false(rf_exec_returns(&x->f->memory, &x->f->rt.layout, &e, -1, 1, &r));
+    fake_return(x->f, at, 2, 0, 1, 5);
+    assert_true(rf_exec_read(m, l, at, &e));
+    assert_true(rf_exec_returns(m, l, &e, 1, 2, r));
+    assert_int_equal(r[0].fn, x->outer);
+    assert_int_equal(r[0].fp, 3);
+    assert_int_equal(r[0].ip, 9);
+    assert_int_equal(r[1].fn, 0);
+    assert_int_equal(r[1].ip, 5);
+    assert_true(rf_exec_returns(m, l, &e, 0, 3, r));
+    assert_true(rf_exec_returns(m, l, &e, 3, 0, r));
+    /* only what is in use */
+    assert_false(rf_exec_returns(m, l, &e, 0, 4, r));
+    assert_false(rf_exec_returns(m, l, &e, 3, 1, r));
+    assert_false(rf_exec_returns(m, l, &e, -1, 1, r));
+    assert_false(rf_exec_returns(m, l, &e, 0, -1, r));
 }
 
 /* --- frames --------------------------------------------------------------------------------------- */
@@ -247,6 +257,7 @@ static void the_function_that_runs(void **state)
     assert_frame(x, 0, "inner", 11);
     /* above the frame's end it belongs to another */
     x->in.n_used = 0;
+    set_reg(x, RF_RBX, x->outer); /* a value that the program handles: it counts in entry code only */
     x->frame[2].sp = STACK + 0x40 + 0x50;
     assert_int_equal(walk(x), RF_IP_NONE);
     assert_int_equal(x->n, 0);
@@ -375,6 +386,7 @@ static void a_full_operand_stack(void **state)
     set_reg(x, RF_R15, at);
     set_reg(x, RF_R13, BEHIND_CALL1);
     fake_u64(x->f, at + (uint64_t)x->f->rt.layout.exec_ps + 8 * 1024, 4711);
+    set_reg(x, RF_RBX, 2); /* of LOADCONST, which is considered when no call fits */
     assert_int_equal(walk(x), RF_IP_UNIQUE);
     assert_frame(x, 0, "inner", 11);
 }

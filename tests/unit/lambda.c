@@ -146,10 +146,21 @@ static void names_that_lie(void **state)
     assert_name(get(x, addr), "<fn>");
     fake_u64(x->f, x->f->rt.g_env, 1);
     assert_name(get(x, addr), "name");
+    fake_u64(x->f, x->f->rt.g_env + 8 * 5, 5); /* left behind in a slot that is not in use */
+    fake_u64(x->f, x->f->rt.g_env + 8192 + 8 * 5, addr);
     fake_i32(x->f, x->f->rt.g_env + 17408, -1); /* an absurd count: the names stay what they were */
     assert_name(get(x, addr), "name");
     fake_i32(x->f, x->f->rt.g_env + 17408, INT32_MAX);
     assert_name(get(x, addr), "name");
+    assert_int_equal(rf_names_value(x->names, 5), 0);
+    fake_i32(x->f, x->f->rt.g_env + 17408, 1);
+    fake_u64(x->f, x->f->rt.g_env, 0); /* the empty name */
+    assert_name(get(x, addr), "name");
+    assert_name(get(x, fake_lambda(x->f, &fn)), "<fn>");
+    x->f->n_globals = 0;
+    uint64_t other = fake_lambda(x->f, &fn);
+    fake_global(x->f, "", other, true);
+    assert_name(get(x, other), "<fn>");
 }
 
 /* The address is what it was, the function is another one. */

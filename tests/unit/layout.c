@@ -311,9 +311,9 @@ static void the_environment_disagrees(void **state)
     struct fixture *x = *state;
     const struct rf_layout *l = &x->f->rt.layout;
     uint64_t count = x->f->rt.g_env + (uint64_t)l->env_count;
-    a_number(x, count, 0, "environment");
-    a_number(x, count, -1, "environment");
-    a_number(x, count, 1025, "environment");
+    a_number(x, count, 0, "sensible size");
+    a_number(x, count, -1, "sensible size");
+    a_number(x, count, 1025, "sensible size");
     a_number(x, count, 99, "builtins"); /* fewer than any release has */
     a_pointer(x, x->f->rt.g_sym + 16, 0, "builtins");
     a_number(x, x->f->rt.g_sym + 24, 3, "builtins"); /* ids of names beyond the symbols */

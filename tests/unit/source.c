@@ -77,7 +77,8 @@ static void the_last_match_is_the_live_nodes(void **state)
     /* B was an atom of line 0, was freed, and is now a form of line 4 */
     uint64_t keys[] = {NODE_B, NODE_A, NODE_B, NODE_C};
     uint64_t spans[] = {fake_span(0, 16, 0, 16), fake_span(2, 0, 2, 9), fake_span(4, 0, 4, 8), fake_span(0, 0, 0, 3)};
-    const struct rf_source *s = get(x, fake_nfo(x->f, "f.rfl", two_functions, keys, spans, 4));
+    uint64_t nfo = fake_nfo(x->f, "f.rfl", two_functions, keys, spans, 4);
+    const struct rf_source *s = get(x, nfo);
     struct rf_span span;
     assert_non_null(s);
     assert_true(rf_source_node(s, NODE_B, &span));
@@ -89,6 +90,17 @@ static void the_last_match_is_the_live_nodes(void **state)
     assert_int_equal(rf_source_repair(s, spans[1]).line, 2);
     assert_int_equal(rf_source_repair(s, spans[2]).line, 4);
     assert_int_equal(rf_source_repair(s, spans[3]).line, 0);
+    /* an address that was reused many times */
+    uint64_t same[9], turn[9];
+    for (unsigned i = 0; i < 9; i++) {
+        same[i] = NODE_B;
+        turn[i] = fake_span(10 + i, 0, 10 + i, 1);
+    }
+    const struct rf_source *reused = get(x, fake_nfo(x->f, "g.rfl", two_functions, same, turn, 9));
+    assert_non_null(reused);
+    for (unsigned i = 0; i < 9; i++)
+        assert_int_equal(rf_source_repair(reused, turn[i]).line, 18);
+    s = get(x, nfo);
     /* an id that is not there is taken as it is */
     assert_int_equal(rf_source_repair(s, fake_span(3, 1, 3, 2)).line, 3);
 }
