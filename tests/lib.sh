@@ -29,19 +29,19 @@ skip() { echo "$*"; exit 77; }
 # Prints the path of a release's executable, fetching it when needed. Any wheel of a release holds the same kind of
 # executable, so another Python's is taken when there is none for the one at hand.
 release() {
-    local version=$1 bin=$targets/$1/rayforce/bin/rayforce tmp any
+    local version=$1 bin=$targets/$1/rayforce/bin/rayforce tmp any fetched=
     if [ ! -x "$bin" ]; then
         mkdir -p "$targets" && tmp=$(mktemp -d "$targets/fetch.XXXXXX") || return 1
         for any in '' '--python-version 3.11 --platform manylinux_2_28_x86_64 --implementation cp'; do
             # shellcheck disable=SC2086 # the options are meant to be split
             python3 -m pip download -q --disable-pip-version-check --retries 1 --timeout 10 --no-deps \
-                --only-binary=:all: $any -d "$tmp" "rayforce-py==$version" >>"$tmp/log" 2>&1 && break
+                --only-binary=:all: $any -d "$tmp" "rayforce-py==$version" >>"$tmp/log" 2>&1 && fetched=yes && break
         done
         # moved into place as a whole: an interrupted or parallel run leaves no half release
-        if python3 -m zipfile -e "$tmp"/*.whl "$tmp/x" >>"$tmp/log" 2>&1 && chmod +x "$tmp/x/rayforce/bin/rayforce"; then
+        if [ -n "$fetched" ] && python3 -m zipfile -e "$tmp"/*.whl "$tmp/x" && chmod +x "$tmp/x/rayforce/bin/rayforce"; then
             [ -x "$bin" ] || mv "$tmp/x" "$targets/$version"
         else
-            tail -n 3 "$tmp/log" >&2
+            tail -n 1 "$tmp/log" >&2
         fi
         rm -rf "$tmp"
     fi
