@@ -137,7 +137,7 @@ const struct rf_format *rf_formats(void);
 struct rf_finding {
     char name[24];   /* "release", "build-id", "layout", ... */
     char value[488];
-    enum { RF_FINE, RF_NOTE, RF_BAD } state;
+    enum rf_finding_state { RF_FINE, RF_NOTE, RF_BAD } state;
 };
 
 /* What was found about the process, in the order of the questions: permission, release, build-id, layout,

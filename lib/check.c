@@ -12,7 +12,8 @@ struct report {
     size_t n, max;
 };
 
-static void __attribute__((format(printf, 4, 5))) say(struct report *r, const char *name, int state, const char *fmt, ...)
+static void __attribute__((format(printf, 4, 5))) say(struct report *r, const char *name, enum rf_finding_state state,
+                                                           const char *fmt, ...)
 {
     if (r->n == r->max)
         return;
