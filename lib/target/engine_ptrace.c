@@ -22,10 +22,10 @@
 #include <sys/syscall.h>
 
 enum {
-    SLOTS_MAX = 128,               /* threads that run at once */
-    ALL_EVERY = 10,                /* ticks */
-    FEW_THREADS = 8,               /* so many are all looked at, each time */
-    UNEXPLAINED_NS = 50 * 1000,    /* CPU time of somebody who is not known to be busy */
+    SLOTS_MAX = 128,            /* threads that run at once */
+    ALL_EVERY = 10,             /* ticks */
+    FEW_THREADS = 8,            /* so many are all looked at, each time */
+    UNEXPLAINED_NS = 50 * 1000, /* CPU time of somebody who is not known to be busy */
     SPIN_NS = 60 * 1000,
     MAPS_EVERY_NS = 100 * 1000000, /* at most */
     ROOT_SLACK = 64,

@@ -11,11 +11,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { STACK_SIZE = 256 * 1024, GUARD_SIZE = 64 * 1024, BETWEEN_MS = 1 };
+enum { STACK_SIZE = 256 * 1024, GUARD_SIZE = 64 * 1024, BETWEEN_MS = 5 };
 
 struct rf_holder {
     struct rf_holder_work work;
@@ -23,7 +24,8 @@ struct rf_holder {
     /* Pipes, since to write to one is a "sync" wake-up: the scheduler lets the reader follow on the writer's CPU,
      * where it is about to sleep, instead of driving the target from the other. Index 0 is read, 1 written. */
     int go[2], done[2];
-    int pidfd; /* -1 unless it was started */
+    int stops_fd; /* signalfd(2) for SIGCHLD: a thread that was late to stop is let go at once */
+    int pidfd;    /* -1 unless it was started */
     unsigned char *stack;
 };
 
@@ -31,6 +33,7 @@ struct rf_holder {
 static int live(void *arg)
 {
     struct rf_holder *h = arg;
+    struct signalfd_siginfo stop;
     char token = 0;
     rf_raw(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
     rf_raw(SYS_prctl, PR_SET_NAME, (long)"rf-holder", 0, 0, 0, 0);
@@ -38,10 +41,12 @@ static int live(void *arg)
     bool orphan = rf_raw(SYS_getppid, 0, 0, 0, 0, 0, 0) != h->creator;
     bool more = false;
     while (!orphan) {
-        struct pollfd go = {.fd = h->go[0], .events = POLLIN};
+        struct pollfd wait[2] = {{.fd = h->go[0], .events = POLLIN}, {.fd = more ? h->stops_fd : -1, .events = POLLIN}};
         struct timespec soon = {.tv_nsec = BETWEEN_MS * 1000000};
-        long ready = rf_raw(SYS_ppoll, (long)&go, 1, more ? (long)&soon : 0, 0, 0, 0);
-        if (ready > 0 && rf_raw(SYS_read, h->go[0], (long)&token, 1, 0, 0, 0) == 1) {
+        rf_raw(SYS_ppoll, (long)wait, 2, more ? (long)&soon : 0, 0, 0, 0);
+        if (wait[1].revents)
+            rf_raw(SYS_read, h->stops_fd, (long)&stop, sizeof stop, 0, 0, 0);
+        if (wait[0].revents && rf_raw(SYS_read, h->go[0], (long)&token, 1, 0, 0, 0) == 1) {
             h->work.job(h->work.ctx);
             more = h->work.between(h->work.ctx);
             rf_raw(SYS_write, h->done[1], (long)&token, 1, 0, 0, 0);
@@ -62,8 +67,7 @@ static int start(struct rf_holder *h)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     sigaction(SIGCHLD, &fallback, &child);
-    int pid = clone(live, h->stack + GUARD_SIZE + STACK_SIZE, CLONE_VM | CLONE_FILES | CLONE_PIDFD, h,
-                    &h->pidfd);
+    int pid = clone(live, h->stack + GUARD_SIZE + STACK_SIZE, CLONE_VM | CLONE_FILES | CLONE_PIDFD, h, &h->pidfd);
     int why = errno;
     sigaction(SIGCHLD, &child, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -81,13 +85,16 @@ enum rf_status rf_holder_open(struct rf_holder **out, const struct rf_holder_wor
     h->creator = getpid();
     h->pidfd = -1;
     h->go[0] = h->go[1] = h->done[0] = h->done[1] = -1;
-    bool pipes = pipe2(h->go, O_CLOEXEC) == 0 && pipe2(h->done, O_CLOEXEC) == 0;
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    h->stops_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK); /* of whoever reads it: the holder */
+    bool fds = h->stops_fd >= 0 && pipe2(h->go, O_CLOEXEC) == 0 && pipe2(h->done, O_CLOEXEC) == 0;
     h->stack = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
     if (h->stack == MAP_FAILED)
         h->stack = NULL;
-    if (pipes && h->stack && mprotect(h->stack, GUARD_SIZE, PROT_NONE) == 0 &&
-        start(h) > 0) {
+    if (fds && h->stack && mprotect(h->stack, GUARD_SIZE, PROT_NONE) == 0 && start(h) > 0) {
         *out = h;
         return RF_OK;
     }
@@ -124,6 +131,8 @@ void rf_holder_close(struct rf_holder *h)
             ;
         close(h->pidfd);
     }
+    if (h->stops_fd >= 0)
+        close(h->stops_fd);
     for (unsigned i = 0; i < 2; i++) {
         if (h->go[i] >= 0)
             close(h->go[i]);

@@ -16,8 +16,9 @@
 struct rf_holder;
 
 struct rf_holder_work {
-    void (*job)(void *ctx);  /* done at each call of rf_holder_run, in the holder */
-    /* Done in the holder between jobs, every millisecond for as long as it returns true; only rf_raw calls. */
+    void (*job)(void *ctx); /* done at each call of rf_holder_run, in the holder */
+    /* Done in the holder after a job and, for as long as it returns true, at each SIGCHLD and every few
+     * milliseconds until the next; only rf_raw calls. */
     bool (*between)(void *ctx);
     void *ctx;
 };

@@ -50,7 +50,7 @@ static long yama_scope(void)
 {
     char text[16];
     return rf_procfs_read(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", text, sizeof text) ? strtol(text, NULL, 10)
-                                                                                               : 0;
+                                                                                             : 0;
 }
 
 static void how_to_be_allowed(struct rf_error *err)

@@ -12,13 +12,13 @@ struct rf_process {
     struct rf_memory memory; /* reads live memory (process_vm_readv); first member */
     pid_t pid;
     int pidfd;
-    int proc_fd;             /* directory /proc/PID */
-    uint64_t start_time;     /* clock ticks after boot */
+    int proc_fd;               /* directory /proc/PID */
+    uint64_t start_time;       /* clock ticks after boot */
     uint64_t exe_dev, exe_ino; /* of /proc/PID/exe at open, to notice exec */
-    uint64_t start_stack;    /* /proc/PID/stat field 28: random per exec, so that it tells one of the same file */
+    uint64_t start_stack;      /* /proc/PID/stat field 28: random per exec, so that it tells one of the same file */
     uid_t uid;
     char comm[16];
-    bool was_tid;            /* a thread id was given; pid is its process */
+    bool was_tid; /* a thread id was given; pid is its process */
 };
 
 /* RF_USAGE for the caller's own pid, RF_TARGET when there is no such process or it is a zombie, RF_PERMISSION
@@ -45,7 +45,7 @@ struct rf_map {
 struct rf_maps {
     struct rf_map *v; /* ascending, not overlapping */
     size_t n;
-    char *text;       /* what the paths point into */
+    char *text; /* what the paths point into */
 };
 
 /* Parses the text of a maps file (proc(5)); lines that make no sense are skipped. Takes text over. */

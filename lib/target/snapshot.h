@@ -11,8 +11,23 @@
 
 /* x86-64 registers by their DWARF number (System V ABI, AMD64 supplement, figure 3.36). */
 enum {
-    RF_RAX, RF_RDX, RF_RCX, RF_RBX, RF_RSI, RF_RDI, RF_RBP, RF_RSP,
-    RF_R8, RF_R9, RF_R10, RF_R11, RF_R12, RF_R13, RF_R14, RF_R15, RF_RIP,
+    RF_RAX,
+    RF_RDX,
+    RF_RCX,
+    RF_RBX,
+    RF_RSI,
+    RF_RDI,
+    RF_RBP,
+    RF_RSP,
+    RF_R8,
+    RF_R9,
+    RF_R10,
+    RF_R11,
+    RF_R12,
+    RF_R13,
+    RF_R14,
+    RF_R15,
+    RF_RIP,
     RF_REGS,
 };
 
@@ -30,20 +45,20 @@ struct rf_block {
 enum { RF_PAGE = 4096, RF_BLOCKS_MAX = 256, RF_BYTES_MAX = 256 * 1024, RF_STACK_MAX = 512 * 1024 };
 
 struct rf_snapshot {
-    struct rf_memory memory;  /* reads the stack and the blocks, and nothing else */
+    struct rf_memory memory; /* reads the stack and the blocks, and nothing else */
     pid_t tid;
-    bool main_thread;         /* tid == pid */
-    uint64_t time_ns;         /* CLOCK_MONOTONIC when it was held */
-    uint64_t cpu_ns;          /* the weight: CPU time that the thread was charged since its last snapshot */
+    bool main_thread; /* tid == pid */
+    uint64_t time_ns; /* CLOCK_MONOTONIC when it was held */
+    uint64_t cpu_ns;  /* the weight: CPU time that the thread was charged since its last snapshot */
     uint64_t reg[RF_REGS];
     uint64_t fs_base;
-    bool in_syscall, eintr;   /* stopped in a system call; which will return EINTR */
+    bool in_syscall, eintr; /* stopped in a system call; which will return EINTR */
     /* The stack from the page that rsp is in, towards its top. Bit i of absent: page i could not be read. */
     uint64_t stack_addr;
     size_t stack_size;
     unsigned char *stack;
     uint64_t absent[RF_STACK_MAX / RF_PAGE / 64];
-    bool stack_capped;        /* the stack goes on beyond RF_STACK_MAX or the engine's hint */
+    bool stack_capped; /* the stack goes on beyond RF_STACK_MAX or the engine's hint */
     /* What the selector asked for, in that order; ranges that could not be read are left out. */
     struct rf_block block[RF_BLOCKS_MAX];
     size_t n_blocks;

@@ -7,7 +7,7 @@
 
 struct rf_ticker {
     uint64_t start_ns, period_ns;
-    uint64_t k;      /* periods begun */
+    uint64_t k; /* periods begun */
     uint64_t next_ns;
     uint64_t random; /* state of the generator */
 };

@@ -1,13 +1,13 @@
 /* Reads of a snapshot: what was copied, and not a byte besides; and copying around holes in memory. */
-#include "target/copy.h"
 #include "target/snapshot.h"
+#include "target/copy.h"
 
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 static unsigned char stack[3 * RF_PAGE], bytes[64];
 
