@@ -3,6 +3,7 @@
 #include "fake_memory.h"
 
 #include "rayfall/interpreter.h"
+#include "rayfall/probe.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,10 +24,11 @@ struct world {
     struct rf_names *names;
     struct rf_sources *sources;
     struct rf_lambdas *lambdas;
-    struct rf_snapshot *s;
+    struct rf_snapshot *s;      /* the whole arena */
+    struct rf_snapshot *probed; /* what the probe asks for */
     unsigned char stack[STACK_BYTES];
     struct rf_native frame[3];
-    size_t sound_rounds, emitted; /* the damage must not be so great that nothing is tested */
+    size_t sound_rounds, emitted, copied; /* the damage must not be so great that nothing is tested */
 };
 
 /* xorshift64 (Marsaglia 2003) */
@@ -51,18 +53,22 @@ static void build(struct world *w)
 {
     struct fake *f = w->f;
     static const char *const text = "(set f (fn [x]\n  (g x)\n  (h (fn [y] (k y)))\n))\n";
-    static const uint64_t keys[] = {0x1000, 0x2000, 0x1000, 0x3000, 0x4000};
     const uint64_t spans[] = {fake_span(0, 12, 0, 12), fake_span(0, 7, 3, 0), fake_span(1, 2, 1, 6), fake_span(2, 2, 2, 20),
                               fake_span(2, 5, 2, 18)};
     const uint64_t dbg[] = {0, spans[0], 4, spans[2], 8, spans[3], 13, spans[4], 13, spans[1], 20, spans[3]};
-    static const uint64_t body[] = {0x1000, 0x3000};
     w->objects = FAKE_BASE + f->used;
+    /* the nodes of (g x), (k y) and (h (k y)); one was something else before */
+    const uint64_t x = fake_symbol_atom(f, 1), g_x = fake_list(f, (const uint64_t[]){fake_symbol_atom(f, 2), x}, 2);
+    const uint64_t k_y = fake_list(f, (const uint64_t[]){fake_symbol_atom(f, 3), x}, 2);
+    const uint64_t h = fake_list(f, (const uint64_t[]){fake_symbol_atom(f, 4), k_y}, 2);
+    const uint64_t keys[] = {g_x, 0x2000, g_x, h, k_y}, body[] = {g_x, h};
     w->nfo[0] = fake_nfo(f, "f.rfl", text, keys, spans, 5);
     w->nfo[1] = fake_nfo(f, "repl", "(f 1)", keys, spans, 5);
     for (unsigned i = 0; i < FUNCTIONS; i++) {
         uint64_t consts[] = {fake_longs(f, NULL, 0), fake_symbol_atom(f, (int64_t)i), fake_string(f, "a string of some length")};
         struct fake_function fn = {.code = code, .code_len = sizeof code, .consts = consts, .n_consts = 3, .body = body,
-                                   .n_body = 2, .dbg = dbg, .n_dbg = 12, .n_locals = 1, .nfo = w->nfo[i % 2]};
+                                   .n_body = 2, .dbg = dbg, .n_dbg = i < 3 ? 12 : 0, .n_locals = 1,
+                                   .nfo = i < 5 ? w->nfo[i % 2] : 0}; /* made at run time: no places, no source */
         w->function[i] = fake_lambda(f, &fn);
         fake_global(f, i % 2 ? "n" : "a-longer-name", w->function[i], i % 3 == 0);
     }
@@ -82,9 +88,13 @@ static int open_world(void **state)
     w->seed = 0x9e3779b97f4a7c15;
     w->f = fake_new();
     w->s = calloc(1, sizeof *w->s);
+    w->probed = calloc(1, sizeof *w->probed);
     w->pristine = malloc(FAKE_SIZE);
     w->sources = rf_sources_new();
-    if (!w->f || !w->s || !w->pristine || !w->sources)
+    if (!w->f || !w->s || !w->probed || !w->pristine || !w->sources)
+        return -1;
+    w->probed->bytes = malloc(RF_BYTES_MAX);
+    if (!w->probed->bytes)
         return -1;
     w->names = rf_names_new(&w->f->rt);
     w->lambdas = w->names ? rf_lambdas_new(&w->f->rt, &w->f->memory, w->names, w->sources) : NULL;
@@ -102,6 +112,10 @@ static int open_world(void **state)
     w->s->n_blocks = 1;
     w->s->bytes = w->f->bytes;
     w->s->n_bytes = FAKE_SIZE;
+    w->probed->memory.read = rf_snapshot_read;
+    w->probed->stack_addr = STACK;
+    w->probed->stack_size = sizeof w->stack;
+    w->probed->stack = w->stack;
     return 0;
 }
 
@@ -113,6 +127,8 @@ static int close_world(void **state)
     rf_sources_free(w->sources);
     free(w->pristine);
     free(w->s);
+    free(w->probed->bytes);
+    free(w->probed);
     free(w->f);
     free(w);
     return 0;
@@ -267,6 +283,30 @@ static void use_frames(struct world *w)
     w->sound_rounds += w->emitted > before;
 }
 
+/* As an engine does it: copies what the probe asks for, as far as it can be read and there is room. */
+static void use_probe(struct world *w)
+{
+    struct rf_probe probe = {.rt = &w->f->rt, .lambdas = w->lambdas};
+    struct rf_snapshot *s = w->probed;
+    struct rf_range want[RF_BLOCKS_MAX];
+    s->n_blocks = s->n_bytes = 0;
+    memcpy(s->reg, w->frame[1].reg, sizeof s->reg);
+    s->reg[RF_RSP] = below(w, 8) ? STACK + FRAME : any(w);
+    for (unsigned round = 0; round < RF_ROUNDS_MAX; round++) {
+        size_t max = RF_BLOCKS_MAX - s->n_blocks, n = rf_probe_select(&probe, s, round, want, max);
+        assert_true(n <= max);
+        for (size_t i = 0; i < n; i++) {
+            assert_true(want[i].size > 0);
+            if (want[i].size > RF_BYTES_MAX - s->n_bytes ||
+                !rf_read(&w->f->memory, want[i].addr, s->bytes + s->n_bytes, want[i].size))
+                continue;
+            s->block[s->n_blocks++] = (struct rf_block){want[i].addr, want[i].size, (uint32_t)s->n_bytes};
+            s->n_bytes += want[i].size;
+        }
+    }
+    w->copied += s->n_blocks > 3;
+}
+
 static void damaged_memory(void **state)
 {
     struct world *w = *state;
@@ -287,10 +327,11 @@ static void damaged_memory(void **state)
             if (rf_exec_read(&w->f->memory, &w->f->rt.layout, w->exec[i], &e))
                 assert_true(e.fp >= 0 && e.fp <= e.sp && e.sp <= EXEC_INDEX_MAX && e.rp >= 0 && e.rp <= EXEC_INDEX_MAX);
         use_frames(w);
+        use_probe(w);
         if (w->f->reads > READS_MAX)
             fail_msg("round %u: %zu reads", round, w->f->reads);
     }
-    assert_true(w->sound_rounds > ROUNDS / 4);
+    assert_true(w->sound_rounds > ROUNDS / 4 && w->copied > ROUNDS / 4);
 }
 
 /* Memory in which every word is a pointer to some other, or anything: chains without end, circles. */
