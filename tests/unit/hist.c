@@ -1,10 +1,11 @@
 /* The histogram of hold times: percentiles right to a bucket (6 %), sums and maxima exact. */
 #include "target/engine.h"
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+
+#include <cmocka.h>
 
 static void empty_is_zero(void **state)
 {

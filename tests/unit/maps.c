@@ -1,12 +1,13 @@
 /* The maps parser: names with anything in them, lines that make no sense, look-ups at the edges. */
 #include "target/process.h"
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 static struct rf_maps parse(const char *text)
 {

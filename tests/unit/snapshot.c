@@ -2,12 +2,13 @@
 #include "target/snapshot.h"
 #include "target/copy.h"
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 static unsigned char stack[3 * RF_PAGE], bytes[64];
 

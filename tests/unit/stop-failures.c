@@ -5,7 +5,6 @@
 #include "target/arch.h"
 #include "target/engine.h"
 
-#include <cmocka.h>
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -20,6 +19,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 enum { TICKS = 3, THREADS = 2, PTRACES = 30, WAITS = 12, READS = 6 };
 

@@ -1,10 +1,11 @@
 /* The ticker: one instant in each period, at random, none early, none twice; missed ones are counted. */
 #include "target/ticker.h"
 
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+
+#include <cmocka.h>
 
 static void each_period_has_one_instant(void **state)
 {
