@@ -268,7 +268,8 @@ static bool expr(struct walk *w, uint64_t node)
             return true;
         return take(w, OP_LOADCONST, OP_LOADCONST_W);
     }
-    if (o.len > ELEMENTS_MAX || w->nesting >= NESTING_MAX || !rf_read(w->m, node + RAY_DATA, e, 8 * (size_t)o.len))
+    if (o.len < 0 || o.len > ELEMENTS_MAX || w->nesting >= NESTING_MAX ||
+        !rf_read(w->m, node + RAY_DATA, e, 8 * (size_t)o.len))
         return false;
     w->nesting++;
     bool ok = list(w, node, e, (size_t)o.len);

@@ -313,6 +313,30 @@ static void a_corrupt_debug_vector(void **state)
     }
 }
 
+/* Without a debug vector the body is walked beside the bytecode. A length that overflows is no length: the elements read
+ * last would be taken for those of the second form. */
+static void a_body_without_places(void **state)
+{
+    static const unsigned char two_ifs[] = {OP_LOADENV, 0, OP_JMPF, 0, 5, OP_LOADENV, 0, OP_JMP, 0, 2, OP_LOADENV, 0, OP_POP,
+                                            OP_LOADENV, 0, OP_JMPF, 0, 5, OP_LOADENV, 0, OP_JMP, 0, 2, OP_LOADENV, 0, OP_RET};
+    struct fixture *x = *state;
+    struct fake *f = x->f;
+    uint64_t name = fake_symbol_atom(f, fake_symbol(f, "x"));
+    uint64_t element[] = {fake_symbol_atom(f, fake_symbol(f, "if")), name, name, name};
+    uint64_t body[] = {fake_list(f, element, 4), fake_list(f, element, 4)};
+    uint64_t spans[] = {fake_span(1, 0, 1, 9), fake_span(2, 0, 2, 9)};
+    struct fake_function fn = {.code = two_ifs, .code_len = sizeof two_ifs, .body = body, .n_body = 2, .n_locals = 1,
+                               .nfo = fake_nfo(f, "f.rfl", text, body, spans, 2)};
+    const struct rf_lambda *l = get(x, fake_lambda(f, &fn));
+    assert_non_null(l);
+    assert_int_equal(line_at(l, 5), 2);
+    assert_int_equal(line_at(l, 15), 3);
+    fake_u64(f, body[1] + RAY_LEN, UINT64_C(0x8000000000000001));
+    l = get(x, fake_lambda(f, &fn));
+    assert_non_null(l);
+    assert_int_equal(l->n_debug, 0);
+}
+
 /* Functions come by the thousand; the one that all samples have is not dropped for them, and what one sample
  * uses stays while it uses it. */
 static void more_functions_than_are_kept(void **state)
@@ -346,6 +370,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(freed_behind_the_snapshot, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(spans_of_instructions, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(a_corrupt_debug_vector, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(a_body_without_places, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(more_functions_than_are_kept, open_fixture, close_fixture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
