@@ -73,13 +73,13 @@ static void effects_of_each_opcode(void **state)
         enum rf_op op;
         int operand, pops, pushes; /* with the operand bytes all 1 */
     } want[] = {
-        {OP_LOADCONST, 1, 0, 1},   {OP_LOADENV, 1, 0, 1},      {OP_STOREENV, 1, 1, 0},       {OP_POP, 0, 1, 0},
-        {OP_RESOLVE, 1, 0, 1},     {OP_CALL1, 0, 2, 1},        {OP_CALL2, 0, 3, 1},          {OP_CALLN, 1, 2, 1},
-        {OP_CALLF, 1, 2, 1},       {OP_CALLS, 1, 1, 1},        {OP_CALLD, 1, 2, 1},          {OP_DUP, 0, 0, 1},
-        {OP_LOADCONST_W, 2, 0, 1}, {OP_RESOLVE_W, 2, 0, 1},    {OP_TRAP_END, 0, 0, 0},       {OP_STOREGLOBAL, 1, 1, 1},
-        {OP_STOREGLOBAL_W, 2, 1, 1}, {OP_SCOPE_BEGIN, 0, 1, 0}, {OP_SCOPE_END, 0, 1, 0},     {OP_TRYH, 0, 2, 1},
-        {OP_FORCE, 0, 1, 1},       {OP_BINDCAPS, 1, 0, 0},     {OP_LOADSELF, 0, 0, 1},       {OP_MKCLOSURE, 0, 3, 1},
-        {OP_LOADENVG, 3, 0, 1},    {OP_SCOPE_BEGIN_E, 0, 1, 0}, {OP_CALLG1, 1, 2, 1},        {OP_CALLG2, 1, 2, 1},
+        {OP_LOADCONST, 1, 0, 1},     {OP_LOADENV, 1, 0, 1},       {OP_STOREENV, 1, 1, 0},  {OP_POP, 0, 1, 0},
+        {OP_RESOLVE, 1, 0, 1},       {OP_CALL1, 0, 2, 1},         {OP_CALL2, 0, 3, 1},     {OP_CALLN, 1, 2, 1},
+        {OP_CALLF, 1, 2, 1},         {OP_CALLS, 1, 1, 1},         {OP_CALLD, 1, 2, 1},     {OP_DUP, 0, 0, 1},
+        {OP_LOADCONST_W, 2, 0, 1},   {OP_RESOLVE_W, 2, 0, 1},     {OP_TRAP_END, 0, 0, 0},  {OP_STOREGLOBAL, 1, 1, 1},
+        {OP_STOREGLOBAL_W, 2, 1, 1}, {OP_SCOPE_BEGIN, 0, 1, 0},   {OP_SCOPE_END, 0, 1, 0}, {OP_TRYH, 0, 2, 1},
+        {OP_FORCE, 0, 1, 1},         {OP_BINDCAPS, 1, 0, 0},      {OP_LOADSELF, 0, 0, 1},  {OP_MKCLOSURE, 0, 3, 1},
+        {OP_LOADENVG, 3, 0, 1},      {OP_SCOPE_BEGIN_E, 0, 1, 0}, {OP_CALLG1, 1, 2, 1},    {OP_CALLG2, 1, 2, 1},
         {OP_CALLGN, 1, 2, 1},
     };
     (void)state;
@@ -117,7 +117,8 @@ static void a_loop_jumps_back(void **state)
 {
     (void)state;
     /* while a: a's value is dropped; the loop's own is a constant */
-    struct rf_code c = DECODE(OP_LOADENV, 0, OP_JMPF, 0, 6, OP_LOADENV, 1, OP_POP, OP_JMP, 0xff, 0xf5, OP_LOADCONST, 0, OP_RET);
+    struct rf_code c =
+        DECODE(OP_LOADENV, 0, OP_JMPF, 0, 6, OP_LOADENV, 1, OP_POP, OP_JMP, 0xff, 0xf5, OP_LOADCONST, 0, OP_RET);
     assert_true(c.sound);
     assert_int_equal(at(&c, 8)->arg, 0xfff5);
     assert_int_equal(depth_at(&c, 5), 0);
@@ -138,10 +139,10 @@ static void a_handler_finds_the_error_on_the_stack(void **state)
     struct rf_code c = DECODE(OP_LOADSELF, OP_TRAP, 0, 6, OP_LOADCONST, 0, OP_TRAP_END, OP_JMP, 0, 3, OP_LOADCONST, 2,
                               OP_TRYH, OP_POP, OP_RET);
     assert_true(c.sound);
-    assert_int_equal(depth_at(&c, 4), 1);   /* in the body as before the trap */
-    assert_int_equal(depth_at(&c, 10), 2);  /* in the handler one more */
+    assert_int_equal(depth_at(&c, 4), 1);  /* in the body as before the trap */
+    assert_int_equal(depth_at(&c, 10), 2); /* in the handler one more */
     assert_int_equal(depth_at(&c, 12), 3);
-    assert_int_equal(depth_at(&c, 13), 2);  /* joined */
+    assert_int_equal(depth_at(&c, 13), 2); /* joined */
     rf_code_free(&c);
 }
 
@@ -242,15 +243,16 @@ static void callees(void **state)
 {
     (void)state;
     /* a constant, one index wide, one two */
-    struct rf_code c = DECODE(OP_LOADCONST, 5, OP_LOADENV, 0, OP_CALL1, OP_POP, OP_LOADCONST_W, 1, 2, OP_LOADENV, 0,
-                              OP_CALL1, OP_RET);
+    struct rf_code c =
+        DECODE(OP_LOADCONST, 5, OP_LOADENV, 0, OP_CALL1, OP_POP, OP_LOADCONST_W, 1, 2, OP_LOADENV, 0, OP_CALL1, OP_RET);
     assert_true(c.sound);
     assert_int_equal(at(&c, 4)->callee, 5);
     assert_false(at(&c, 4)->by_name);
     assert_int_equal(at(&c, 11)->callee, 0x102);
     rf_code_free(&c);
     /* a name, resolved here or when no local has a value */
-    c = DECODE(OP_RESOLVE, 5, OP_LOADENV, 0, OP_CALLF, 1, OP_POP, OP_LOADENVG, 9, 1, 2, OP_LOADENV, 0, OP_CALLG1, 1, OP_RET);
+    c = DECODE(OP_RESOLVE, 5, OP_LOADENV, 0, OP_CALLF, 1, OP_POP, OP_LOADENVG, 9, 1, 2, OP_LOADENV, 0, OP_CALLG1, 1,
+               OP_RET);
     assert_true(c.sound);
     assert_int_equal(at(&c, 4)->callee, 5);
     assert_true(at(&c, 4)->by_name);
@@ -258,8 +260,8 @@ static void callees(void **state)
     assert_true(at(&c, 13)->by_name);
     rf_code_free(&c);
     /* a value that was computed or is a local: not known. A special form's operand is no callee. */
-    c = DECODE(OP_LOADENV, 5, OP_LOADENV, 0, OP_CALLF, 1, OP_LOADCONST, 1, OP_CALLS, 1, OP_LOADCONST, 2, OP_CALLD, 1, OP_CALL1,
-               OP_RET);
+    c = DECODE(OP_LOADENV, 5, OP_LOADENV, 0, OP_CALLF, 1, OP_LOADCONST, 1, OP_CALLS, 1, OP_LOADCONST, 2, OP_CALLD, 1,
+               OP_CALL1, OP_RET);
     assert_true(c.sound);
     assert_int_equal(at(&c, 4)->callee, -1);
     assert_int_equal(at(&c, 8)->callee, -1);
@@ -277,8 +279,8 @@ static void callees(void **state)
 static void callee_after_a_join(void **state)
 {
     (void)state;
-    struct rf_code c = DECODE(OP_LOADENV, 0, OP_JMPF, 0, 5, OP_LOADCONST, 0, OP_JMP, 0, 2, OP_LOADCONST, 1,
-                              OP_LOADENV, 1, OP_CALL1, OP_RET);
+    struct rf_code c = DECODE(OP_LOADENV, 0, OP_JMPF, 0, 5, OP_LOADCONST, 0, OP_JMP, 0, 2, OP_LOADCONST, 1, OP_LOADENV,
+                              1, OP_CALL1, OP_RET);
     assert_true(c.sound);
     assert_int_equal(at(&c, 14)->callee, -1);
     rf_code_free(&c);

@@ -31,19 +31,26 @@ struct fixture {
 };
 
 /* (self (g x)) on lines 11 and 12, so that both kinds of call and a builtin's are there; line 10 is its first form. */
-static const unsigned char code[] = {OP_LOADCONST, 0, OP_LOADENV, 0, OP_CALL1, OP_LOADENV, 0, OP_CALLS, 1,
-                                     OP_CALLF, 1, OP_RET};
+static const unsigned char code[] = {OP_LOADCONST, 0, OP_LOADENV, 0, OP_CALL1, OP_LOADENV, 0,
+                                     OP_CALLS,     1, OP_CALLF,   1, OP_RET};
 enum { BEHIND_CALL1 = 5, BEHIND_CALLS = 9, BEHIND_CALLF = 11 };
 
 static uint64_t make_function(struct fake *f, const char *name, unsigned line)
 {
     static const uint64_t body[] = {0x1000};
     uint64_t keys[] = {0x1000}, spans[] = {fake_span(line - 1, 0, line + 9, 0)};
-    uint64_t dbg[] = {0, fake_span(line, 0, line, 1), 4, fake_span(line, 4, line, 9), 5, fake_span(line + 1, 0, line + 1, 1),
-                      9, fake_span(line + 2, 0, line + 2, 1)};
+    uint64_t dbg[] = {0, fake_span(line, 0, line, 1),         4, fake_span(line, 4, line, 9),
+                      5, fake_span(line + 1, 0, line + 1, 1), 9, fake_span(line + 2, 0, line + 2, 1)};
     uint64_t consts[] = {fake_longs(f, NULL, 0)};
-    struct fake_function fn = {.code = code, .code_len = sizeof code, .consts = consts, .n_consts = 1, .body = body,
-                               .n_body = 1, .dbg = dbg, .n_dbg = 8, .n_locals = 2,
+    struct fake_function fn = {.code = code,
+                               .code_len = sizeof code,
+                               .consts = consts,
+                               .n_consts = 1,
+                               .body = body,
+                               .n_body = 1,
+                               .dbg = dbg,
+                               .n_dbg = 8,
+                               .n_locals = 2,
                                .nfo = fake_nfo(f, "f.rfl", "text", keys, spans, 1)};
     uint64_t at = fake_lambda(f, &fn);
     fake_global(f, name, at, true);
@@ -84,8 +91,13 @@ static int open_fixture(void **state)
         .pc = HANDLERS + 0x10, .sp = STACK + 0x40, .fn = {.name = "vm_exec_rows", .addr = INTERPRETER}};
     x->frame[2] = (struct rf_native){.pc = 0x600000, .sp = STACK + 0x200, .fn = {.name = "ray_eval", .addr = 0x5ffff0}};
     x->native = (struct rf_native_stack){x->frame, 3, RF_UNWIND_ROOT};
-    x->in = (struct rf_interpreter){.rt = &x->f->rt, .lambdas = x->lambdas, .names = x->names, .m = &x->f->memory,
-                                    .s = x->s, .epoch = 1, .handlers = HANDLERS};
+    x->in = (struct rf_interpreter){.rt = &x->f->rt,
+                                    .lambdas = x->lambdas,
+                                    .names = x->names,
+                                    .m = &x->f->memory,
+                                    .s = x->s,
+                                    .epoch = 1,
+                                    .handlers = HANDLERS};
     return 0;
 }
 
@@ -164,8 +176,9 @@ static void each_field_out_of_range(void **state)
     const struct {
         int32_t offset, value;
     } bad[] = {
-        {l->exec_sp, 1025}, {l->exec_sp, -1}, {l->exec_sp, 3}, {l->exec_fp, -1},        {l->exec_fp, 8},  {l->exec_fp, INT32_MIN},
-        {l->exec_rp, -1},   {l->exec_rp, 1025}, {l->exec_rp, INT32_MIN}, {l->exec_tp, -1}, {l->exec_tp, 17},
+        {l->exec_sp, 1025},      {l->exec_sp, -1},        {l->exec_sp, 3},  {l->exec_fp, -1},
+        {l->exec_fp, 8},         {l->exec_fp, INT32_MIN}, {l->exec_rp, -1}, {l->exec_rp, 1025},
+        {l->exec_rp, INT32_MIN}, {l->exec_tp, -1},        {l->exec_tp, 17},
     };
     struct rf_exec e;
     uint64_t at = fake_exec(f, x->inner, 7, 4, 3);
@@ -294,8 +307,15 @@ static void a_return_that_is_not_behind_a_call(void **state)
     struct fixture *x = *state;
     static const struct {
         int32_t fp, ip;
-    } bad[] = {{0, 4}, {0, 0}, {0, -9}, {0, 5000}, {0, BEHIND_CALL1}, {0, BEHIND_CALLS - 1}, {-1, BEHIND_CALLS},
-               {3, BEHIND_CALLS}, {0, INT32_MIN}};
+    } bad[] = {{0, 4},
+               {0, 0},
+               {0, -9},
+               {0, 5000},
+               {0, BEHIND_CALL1},
+               {0, BEHIND_CALLS - 1},
+               {-1, BEHIND_CALLS},
+               {3, BEHIND_CALLS},
+               {0, INT32_MIN}};
     uint64_t at = at_call1(x, 1);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         fake_return(x->f, at, 0, x->outer, bad[i].fp, bad[i].ip);
@@ -329,7 +349,8 @@ static void several_candidates(void **state)
 {
     struct fixture *x = *state;
     at_call1(x, 0);
-    /* The function object is not copied, so CALLF, at the same depth with what is below it, is as good; on another line. */
+    /* The function object is not copied, so CALLF, at the same depth with what is below it, is as good; on another
+     * line. */
     x->s->n_blocks = 0;
     set_reg(x, RF_RBX, BEHIND_CALLF);
     assert_int_equal(walk(x), RF_IP_OPEN);

@@ -25,7 +25,7 @@ struct fake {
     size_t reads;
     void (*before_read)(struct fake *f, uint64_t addr); /* what the process does meanwhile */
     struct rf_runtime rt;
-    uint64_t strings;        /* the symbol table's array */
+    uint64_t strings; /* the symbol table's array */
     int32_t n_symbols, n_globals;
 };
 
@@ -176,7 +176,7 @@ struct fake_function {
     size_t n_consts;
     const uint64_t *body; /* nodes */
     size_t n_body;
-    const uint64_t *dbg;  /* offset, span, offset, span ... */
+    const uint64_t *dbg; /* offset, span, offset, span ... */
     size_t n_dbg;
     uint64_t nfo;
     int32_t n_locals;

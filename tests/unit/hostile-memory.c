@@ -1,5 +1,5 @@
-/* hostile-memory.c: a process whose memory is damaged, at random, must not make the decoders crash, leak, read for ever or
- * contradict themselves. Meant to be run under the sanitizers; the seed is fixed, so that a failure comes again. */
+/* hostile-memory.c: a process whose memory is damaged, at random, must not make the decoders crash, leak, read for ever
+ * or contradict themselves. Meant to be run under the sanitizers; the seed is fixed, so that a failure comes again. */
 #include "fake_memory.h"
 
 #include "rayfall/interpreter.h"
@@ -13,7 +13,15 @@
 #define INTERPRETER UINT64_C(0x400000)
 #define STACK UINT64_C(0x7ffc00000000)
 
-enum { ROUNDS = 20000, CODE_ROUNDS = 20000, STACK_BYTES = RF_PAGE, FUNCTIONS = 6, BLOCKS = 2, FRAME = 0x40, FRAME_BYTES = 0x200 };
+enum {
+    ROUNDS = 20000,
+    CODE_ROUNDS = 20000,
+    STACK_BYTES = RF_PAGE,
+    FUNCTIONS = 6,
+    BLOCKS = 2,
+    FRAME = 0x40,
+    FRAME_BYTES = 0x200
+};
 enum { READS_MAX = 1 << 20 }; /* one list of constants may have 2^16 elements, each of which is looked at */
 
 struct world {
@@ -45,16 +53,19 @@ static uint64_t below(struct world *w, uint64_t n)
     return any(w) % n;
 }
 
-static const unsigned char code[] = {OP_RESOLVE, 1, OP_LOADENV, 0, OP_LOADCONST, 0, OP_DUP, OP_CALL1, OP_CALLF, 1, OP_JMPF, 0, 6,
-                                     OP_LOADENV, 0, OP_CALLS, 1, OP_JMP, 0xff, 0xec, OP_LOADSELF, OP_TRAP, 0, 4, OP_TRAP_END,
-                                     OP_JMP, 0, 1, OP_POP, OP_RET};
+static const unsigned char code[] = {OP_RESOLVE,  1,       OP_LOADENV, 0,          OP_LOADCONST,
+                                     0,           OP_DUP,  OP_CALL1,   OP_CALLF,   1,
+                                     OP_JMPF,     0,       6,          OP_LOADENV, 0,
+                                     OP_CALLS,    1,       OP_JMP,     0xff,       0xec,
+                                     OP_LOADSELF, OP_TRAP, 0,          4,          OP_TRAP_END,
+                                     OP_JMP,      0,       1,          OP_POP,     OP_RET};
 
 static void build(struct world *w)
 {
     struct fake *f = w->f;
     static const char *const text = "(set f (fn [x]\n  (g x)\n  (h (fn [y] (k y)))\n))\n";
-    const uint64_t spans[] = {fake_span(0, 12, 0, 12), fake_span(0, 7, 3, 0), fake_span(1, 2, 1, 6), fake_span(2, 2, 2, 20),
-                              fake_span(2, 5, 2, 18)};
+    const uint64_t spans[] = {fake_span(0, 12, 0, 12), fake_span(0, 7, 3, 0), fake_span(1, 2, 1, 6),
+                              fake_span(2, 2, 2, 20), fake_span(2, 5, 2, 18)};
     const uint64_t dbg[] = {0, spans[0], 4, spans[2], 8, spans[3], 13, spans[4], 13, spans[1], 20, spans[3]};
     w->objects = FAKE_BASE + f->used;
     /* the nodes of (g x), (k y) and (h (k y)); one was something else before */
@@ -65,9 +76,17 @@ static void build(struct world *w)
     w->nfo[0] = fake_nfo(f, "f.rfl", text, keys, spans, 5);
     w->nfo[1] = fake_nfo(f, "repl", "(f 1)", keys, spans, 5);
     for (unsigned i = 0; i < FUNCTIONS; i++) {
-        uint64_t consts[] = {fake_longs(f, NULL, 0), fake_symbol_atom(f, (int64_t)i), fake_string(f, "a string of some length")};
-        struct fake_function fn = {.code = code, .code_len = sizeof code, .consts = consts, .n_consts = 3, .body = body,
-                                   .n_body = 2, .dbg = dbg, .n_dbg = i < 3 ? 12 : 0, .n_locals = 1,
+        uint64_t consts[] = {fake_longs(f, NULL, 0), fake_symbol_atom(f, (int64_t)i),
+                             fake_string(f, "a string of some length")};
+        struct fake_function fn = {.code = code,
+                                   .code_len = sizeof code,
+                                   .consts = consts,
+                                   .n_consts = 3,
+                                   .body = body,
+                                   .n_body = 2,
+                                   .dbg = dbg,
+                                   .n_dbg = i < 3 ? 12 : 0,
+                                   .n_locals = 1,
                                    .nfo = i < 5 ? w->nfo[i % 2] : 0}; /* made at run time: no places, no source */
         w->function[i] = fake_lambda(f, &fn);
         fake_global(f, i % 2 ? "n" : "a-longer-name", w->function[i], i % 3 == 0);
@@ -137,8 +156,19 @@ static int close_world(void **state)
 /* Numbers that go wrong more often than others. */
 static uint64_t bad_word(struct world *w)
 {
-    static const uint64_t edge[] = {0, 1, 4, UINT64_MAX, INT64_MAX, (uint64_t)INT64_MIN, INT32_MAX, (uint32_t)INT32_MIN,
-                                    1 << 16, (1 << 16) + 1, 1 << 18, FAKE_BASE, FAKE_BASE + FAKE_SIZE - 32};
+    static const uint64_t edge[] = {0,
+                                    1,
+                                    4,
+                                    UINT64_MAX,
+                                    INT64_MAX,
+                                    (uint64_t)INT64_MIN,
+                                    INT32_MAX,
+                                    (uint32_t)INT32_MIN,
+                                    1 << 16,
+                                    (1 << 16) + 1,
+                                    1 << 18,
+                                    FAKE_BASE,
+                                    FAKE_BASE + FAKE_SIZE - 32};
     switch (below(w, 4)) {
     case 0:
         return edge[below(w, sizeof edge / sizeof *edge)];
@@ -266,8 +296,10 @@ static void use_frames(struct world *w)
     }
     for (unsigned k = 0; k < 3; k++) {
         struct rf_native *f = &w->frame[k];
-        *f = (struct rf_native){.pc = INTERPRETER + below(w, 0x400), .sp = STACK + FRAME + k * FRAME_BYTES,
-                                .known = (uint32_t)any(w), .fn = {.name = "vm_exec_rows", .addr = INTERPRETER}};
+        *f = (struct rf_native){.pc = INTERPRETER + below(w, 0x400),
+                                .sp = STACK + FRAME + k * FRAME_BYTES,
+                                .known = (uint32_t)any(w),
+                                .fn = {.name = "vm_exec_rows", .addr = INTERPRETER}};
         for (unsigned r = 0; r < RF_REGS; r++)
             f->reg[r] = register_word(w);
     }
@@ -275,8 +307,13 @@ static void use_frames(struct world *w)
         w->frame[2].sp = any(w);
     w->frame[1].reg[RF_R15] = w->exec[0];
     struct rf_native_stack native = {w->frame, 3, RF_UNWIND_ROOT};
-    struct rf_interpreter in = {.rt = &w->f->rt, .lambdas = w->lambdas, .names = w->names, .m = &w->f->memory, .s = w->s,
-                                .epoch = w->epoch, .handlers = INTERPRETER + 0x100};
+    struct rf_interpreter in = {.rt = &w->f->rt,
+                                .lambdas = w->lambdas,
+                                .names = w->names,
+                                .m = &w->f->memory,
+                                .s = w->s,
+                                .epoch = w->epoch,
+                                .handlers = INTERPRETER + 0x100};
     size_t before = w->emitted;
     for (size_t k = 3; k-- > 0;)
         rf_interpreter_frame(&in, &native, k, count, w);

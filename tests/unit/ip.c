@@ -171,13 +171,12 @@ static void what_is_below(void **state)
         const char *below;
         uint32_t start;
     } want[] = {
-        {"ray_eval", 14},         {"ray_eval.part.0", 14},       {"vm_call_binary", 9},
-        {"ray_env_resolve", 17},  {"ray_env_set", 20},
-        {"ray_sum_fn", 4},
+        {"ray_eval", 14},        {"ray_eval.part.0", 14}, {"vm_call_binary", 9},
+        {"ray_env_resolve", 17}, {"ray_env_set", 20},     {"ray_sum_fn", 4},
     };
     /* CALL1 at 4 (depth 0), CALL2 at 9, CALLD at 14, RESOLVE at 17, STOREGLOBAL at 20 */
-    CODE(x, OP_LOADCONST, 0, OP_LOADENV, 0, OP_CALL1, OP_LOADSELF, OP_LOADSELF, OP_POP, OP_LOADSELF, OP_CALL2, OP_LOADENV, 0,
-         OP_LOADENV, 0, OP_CALLD, 2, OP_POP, OP_RESOLVE, 1, OP_FORCE, OP_STOREGLOBAL, 2, OP_RET);
+    CODE(x, OP_LOADCONST, 0, OP_LOADENV, 0, OP_CALL1, OP_LOADSELF, OP_LOADSELF, OP_POP, OP_LOADSELF, OP_CALL2,
+         OP_LOADENV, 0, OP_LOADENV, 0, OP_CALLD, 2, OP_POP, OP_RESOLVE, 1, OP_FORCE, OP_STOREGLOBAL, 2, OP_RET);
     /* every instruction's number is seen; depth 0 is what each leaves below itself */
     x->v.n_words = 0;
     x->v.n_saved = 5;
@@ -208,7 +207,8 @@ static void release_and_retain(void **state)
     x->v.saved[1] = 4;
     x->v.saved[2] = 7;
     x->v.saved[3] = 0x999;
-    static const char *const frees[] = {"ray_release", "ray_free", "ray_free_last_ref", "ray_free.isra.0", "ray_release.part.0"};
+    static const char *const frees[] = {"ray_release", "ray_free", "ray_free_last_ref", "ray_free.isra.0",
+                                        "ray_release.part.0"};
     for (size_t i = 0; i < sizeof frees / sizeof *frees; i++) {
         x->v.below = frees[i];
         if (find(x) != 2 || x->found[0]->op != OP_STOREENV || x->found[1]->op != OP_POP)
@@ -242,7 +242,8 @@ static void the_object_that_is_called(void **state)
     assert_int_equal(x->found[0]->start, 10); /* by its number alone */
 }
 
-/* Two calls by name. The name's value tells, unless nothing else is left: the name may stand for something else by now. */
+/* Two calls by name. The name's value tells, unless nothing else is left: the name may stand for something else by now.
+ */
 static void the_name_that_is_called(void **state)
 {
     struct fixture *x = *state;

@@ -286,8 +286,8 @@ static void a_corrupt_debug_vector(void **state)
     struct fake *f = x->f;
     struct fake_function fn = function();
     /* half a pair, offsets outside the code, negative, going back */
-    uint64_t dbg[] = {4, fake_span(2, 4, 2, 8), 2, fake_span(9, 0, 9, 0), 4000, 1, (uint64_t)-1, 1, 5,
-                      fake_span(3, 4, 4, 7), 6};
+    uint64_t dbg[] = {4, fake_span(2, 4, 2, 8), 2, fake_span(9, 0, 9, 0), 4000, 1, (uint64_t)-1, 1,
+                      5, fake_span(3, 4, 4, 7), 6};
     fn.nfo = make_nfo(f);
     fn.dbg = dbg;
     fn.n_dbg = sizeof dbg / sizeof *dbg;
@@ -313,19 +313,24 @@ static void a_corrupt_debug_vector(void **state)
     }
 }
 
-/* Without a debug vector the body is walked beside the bytecode. A length that overflows is no length: the elements read
- * last would be taken for those of the second form. */
+/* Without a debug vector the body is walked beside the bytecode. A length that overflows is no length: the elements
+ * read last would be taken for those of the second form. */
 static void a_body_without_places(void **state)
 {
-    static const unsigned char two_ifs[] = {OP_LOADENV, 0, OP_JMPF, 0, 5, OP_LOADENV, 0, OP_JMP, 0, 2, OP_LOADENV, 0, OP_POP,
-                                            OP_LOADENV, 0, OP_JMPF, 0, 5, OP_LOADENV, 0, OP_JMP, 0, 2, OP_LOADENV, 0, OP_RET};
+    static const unsigned char two_ifs[] = {OP_LOADENV, 0, OP_JMPF, 0,          5, OP_LOADENV, 0, OP_JMP, 0,          2,
+                                            OP_LOADENV, 0, OP_POP,  OP_LOADENV, 0, OP_JMPF,    0, 5,      OP_LOADENV, 0,
+                                            OP_JMP,     0, 2,       OP_LOADENV, 0, OP_RET};
     struct fixture *x = *state;
     struct fake *f = x->f;
     uint64_t name = fake_symbol_atom(f, fake_symbol(f, "x"));
     uint64_t element[] = {fake_symbol_atom(f, fake_symbol(f, "if")), name, name, name};
     uint64_t body[] = {fake_list(f, element, 4), fake_list(f, element, 4)};
     uint64_t spans[] = {fake_span(1, 0, 1, 9), fake_span(2, 0, 2, 9)};
-    struct fake_function fn = {.code = two_ifs, .code_len = sizeof two_ifs, .body = body, .n_body = 2, .n_locals = 1,
+    struct fake_function fn = {.code = two_ifs,
+                               .code_len = sizeof two_ifs,
+                               .body = body,
+                               .n_body = 2,
+                               .n_locals = 1,
                                .nfo = fake_nfo(f, "f.rfl", text, body, spans, 2)};
     const struct rf_lambda *l = get(x, fake_lambda(f, &fn));
     assert_non_null(l);

@@ -163,7 +163,7 @@ static void what_is_no_nfo(void **state)
     memcpy(at, fake_at(f, nfo + RAY_DATA, sizeof at), sizeof at);
     memcpy(&text, fake_at(f, at[1] + RAY_LEN, 8), 8);
     assert_non_null(get(x, nfo));
-    assert_null(get(x, nfo + 8));               /* misaligned */
+    assert_null(get(x, nfo + 8)); /* misaligned */
     assert_null(get(x, 0));
     assert_null(get(x, FAKE_BASE - 64));        /* unreadable */
     assert_null(get(x, FAKE_BASE + FAKE_SIZE)); /* just behind what is readable */
