@@ -75,6 +75,7 @@ start_rayforce() {
 # start_fixture SCENARIO: the stand-in for a target (fixtures/fakeforce) in the background. Sets $target.
 start_fixture() {
     local _
+    : >"$scratch/target.log" # an earlier one's "ready" is not this one's
     (cd "$scratch" && exec "$B/fixtures/fakeforce" "$1") </dev/null >"$scratch/target.log" 2>&1 &
     target=$!
     started+=("$target")
