@@ -8,7 +8,7 @@
  * Lifetimes   Everything that a session returns lives until rf_session_close, unless said otherwise.
  * Threads     A session belongs to the thread that opened it (ptrace(2) binds tracees to a thread).
  *             The library keeps no global state: two sessions can run side by side in one process.
- * Signals     SIGCHLD is blocked in the opening thread from open to close: it announces ptrace stops.
+ * Processes   While a session is open it has a child process of its own, which does the tracing.
  * Units       Times are nanoseconds of CLOCK_MONOTONIC, weights nanoseconds of CPU time.
  * Errors      A function that can fail returns a status and fills the struct rf_error it is given;
  *             it prints nothing and never exits. */
@@ -94,6 +94,7 @@ struct rf_account {
     uint64_t lost_traced;       /* another tracer had it */
     uint64_t lost_other;
     uint64_t slept;             /* thread looks that found it asleep */
+    uint64_t waited;            /* and runnable, but waiting for a CPU: no samples either */
     uint64_t eintr;             /* stops that found a system call interrupted with EINTR */
     uint64_t charged_ns;        /* CPU time that the kernel charged to the process meanwhile */
     uint64_t line_ns;           /* explained by a line */

@@ -239,6 +239,7 @@ void rf_session_account(const struct rf_session *s, struct rf_account *out)
     out->ticks_asked = out->ticks_taken + out->ticks_late;
     out->samples = e->samples;
     out->slept = e->slept;
+    out->waited = e->waited;
     out->eintr = e->eintr;
     out->lost_exited = e->lost_exited;
     out->lost_timeout = e->lost_timeout;

@@ -59,10 +59,15 @@ static void ask_heads(const struct rf_probe *p, struct request *r)
     size_t words = s->stack_size / 8 > first ? s->stack_size / 8 - first : 0;
     for (size_t i = 0; i < RF_REGS + words && n < BLOCKS_MAX; i++) {
         uint64_t w;
-        if (i < RF_REGS)
+        size_t at = 8 * (first + i - RF_REGS);
+        if (i < RF_REGS) {
             w = s->reg[i];
-        else
-            memcpy(&w, s->stack + 8 * (first + i - RF_REGS), sizeof w);
+        } else if (s->absent[at / RF_PAGE / 64] >> (at / RF_PAGE % 64) & 1) {
+            i += (RF_PAGE - at % RF_PAGE) / 8 - 1; /* nothing was copied of this page */
+            continue;
+        } else {
+            memcpy(&w, s->stack + at, sizeof w);
+        }
         if (!rf_exec_word(l, w))
             continue;
         size_t k = 0;

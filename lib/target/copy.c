@@ -36,7 +36,28 @@ static size_t copy(pid_t tid, void *to, size_t n, const struct iovec *from, size
     return got > 0 ? (size_t)got : 0;
 }
 
-void rf_copy_stack(struct rf_snapshot *s, uint64_t top)
+static void mark_absent(struct rf_snapshot *s, size_t page)
+{
+    s->absent[page / 64] |= 1ull << (page % 64);
+}
+
+/* Bytes [at, end) of the stack; a page that cannot be read is marked and passed over. */
+static void copy_slice(struct rf_snapshot *s, size_t at, size_t end)
+{
+    while (at < end) {
+        struct iovec from = {(void *)(uintptr_t)(s->stack_addr + at), end - at};
+        size_t got = copy(s->tid, s->stack + at, end - at, &from, 1);
+        at += got;
+        if (got)
+            s->stack_size = at; /* so that absent pages at the end are no part of it */
+        if (at < end) {
+            mark_absent(s, at / RF_PAGE);
+            at = (at / RF_PAGE + 1) * RF_PAGE;
+        }
+    }
+}
+
+void rf_copy_stack(struct rf_snapshot *s, uint64_t top, size_t slice)
 {
     s->stack_addr = s->reg[RF_RSP] & ~(uint64_t)(RF_PAGE - 1);
     s->stack_size = 0;
@@ -44,19 +65,17 @@ void rf_copy_stack(struct rf_snapshot *s, uint64_t top)
     memset(s->absent, 0, sizeof s->absent);
     if (top <= s->stack_addr)
         return;
-    size_t want = top - s->stack_addr > RF_STACK_MAX ? RF_STACK_MAX : (size_t)(top - s->stack_addr), at = 0;
+    size_t want = top - s->stack_addr > RF_STACK_MAX ? RF_STACK_MAX : (size_t)(top - s->stack_addr);
     s->stack_capped = top - s->stack_addr > RF_STACK_MAX;
-    while (at < want) {
-        struct iovec from = {(void *)(uintptr_t)(s->stack_addr + at), want - at};
-        size_t got = copy(s->tid, s->stack + at, want - at, &from, 1);
-        at += got;
-        if (got)
-            s->stack_size = at; /* so that absent pages at the end are no part of it */
-        if (at < want) {
-            s->absent[at / RF_PAGE / 64] |= 1ull << (at / RF_PAGE % 64);
-            at = (at / RF_PAGE + 1) * RF_PAGE;
-        }
+    if (want <= 2 * slice) {
+        copy_slice(s, 0, want);
+        return;
     }
+    size_t upper = (want - slice) / RF_PAGE * RF_PAGE;
+    copy_slice(s, 0, slice);
+    for (size_t page = slice / RF_PAGE; page < upper / RF_PAGE; page++)
+        mark_absent(s, page);
+    copy_slice(s, upper, want);
 }
 
 /* Copies v[0..n), one behind the other; those that cannot be read whole are left out. */

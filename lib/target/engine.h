@@ -17,6 +17,7 @@ uint64_t rf_hist_percentile(const struct rf_hist *h, double q); /* q in 0..1; 0 
 
 struct rf_engine_stats {
     uint64_t ticks, samples, slept, eintr;
+    uint64_t waited;       /* looks that found a thread runnable, but waiting for a CPU: not counted as samples */
     uint64_t lost_exited, lost_timeout, lost_traced, lost_other;
     struct rf_hist hold; /* from INTERRUPT to DETACH, by our clock */
 };
@@ -34,7 +35,7 @@ enum rf_status rf_engine_tick(struct rf_engine *e, struct rf_snapshot *const **o
 void rf_engine_close(struct rf_engine *e);
 
 /* Tells where the outermost frame of a thread's stack lies (its CFA): later copies reach to there and no
- * further. 0: not found, copy more next time. */
+ * further. 0: the copy did not reach it, copy more next time. */
 void rf_engine_stack_root(struct rf_engine *e, pid_t tid, uint64_t cfa);
 const struct rf_engine_stats *rf_engine_stats(const struct rf_engine *e);
 /* Longest time for which any one thread was held, in all, since the last call. */

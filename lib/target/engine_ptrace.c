@@ -27,6 +27,7 @@ enum {
     FEW_THREADS = 8,            /* so many are all looked at, each time */
     UNEXPLAINED_NS = 50 * 1000, /* CPU time of somebody who is not known to be busy */
     SPIN_NS = 60 * 1000,
+    LONG_STOP_NS = 200 * 1000,
     MAPS_EVERY_NS = 100 * 1000000, /* at most */
     ROOT_SLACK = 64,
     DENIED_MAX = 16,
@@ -54,13 +55,11 @@ struct rf_engine {
 
 /* --- in the holder ------------------------------------------------------------------------------------- */
 
-/* How far up the stack is copied. */
-static uint64_t stack_top(struct rf_engine *e, const struct rf_thread *t, uint64_t rsp, bool *capped)
+/* Where the stack ends: at its outermost frame where that is known, else at the end of its mapping. */
+static uint64_t stack_top(struct rf_engine *e, const struct rf_thread *t, uint64_t rsp)
 {
-    *capped = false;
     if (t->stack_root > rsp && t->stack_root - rsp < RF_STACK_MAX)
         return t->stack_root + ROOT_SLACK;
-    uint64_t want = (rsp & ~(uint64_t)(RF_PAGE - 1)) + t->stack_want;
     size_t low = 0, high = e->maps.n;
     while (low < high) { /* the mapping around rsp, or, since stacks grow downwards, the next above */
         size_t mid = low + (high - low) / 2;
@@ -71,8 +70,7 @@ static uint64_t stack_top(struct rf_engine *e, const struct rf_thread *t, uint64
     }
     if (low == e->maps.n || e->maps.v[low].start > rsp)
         e->maps_old = true;
-    *capped = low == e->maps.n || e->maps.v[low].end > want;
-    return *capped ? want : e->maps.v[low].end;
+    return low < e->maps.n ? e->maps.v[low].end : rsp + RF_STACK_MAX;
 }
 
 /* Everything that is done to a thread while it is held. */
@@ -85,9 +83,7 @@ static bool copy_held(struct rf_engine *e, struct rf_thread *t, const struct rf_
     s->main_thread = t->tid == e->process->pid;
     s->time_ns = hold->at_ns;
     s->eintr = hold->sig == 0 && result == -EINTR;
-    bool capped;
-    rf_copy_stack(s, stack_top(e, t, s->reg[RF_RSP], &capped));
-    s->stack_capped |= capped;
+    rf_copy_stack(s, stack_top(e, t, s->reg[RF_RSP]), t->stack_slice);
     rf_copy_blocks(s, &e->selector);
     return true;
 }
@@ -117,23 +113,31 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu)
     struct rf_snapshot *s = e->slot[e->n];
     struct rf_hold hold;
     unsigned here = ~0u;
+    uint64_t looked_ns = rf_now_ns();
+    rf_thread_read_cpu(&e->threads, t);
+    uint64_t waited_ns = t->waited_ns;
     getcpu(&here, NULL); /* a thread that waits for the CPU that we are on will not stop while we poll */
     enum rf_stop_result r = rf_stop(&e->stopper, t->tid, here == cpu ? 0 : SPIN_NS, &hold);
     if (r != RF_STOPPED) {
         count_lost(e, t->tid, r);
         return;
     }
-    bool copied = copy_held(e, t, &hold, s);
+    /* A stop that took long may have been a wait for a CPU. Letting go adds to that clock: so it is read before. */
+    bool waited = hold.at_ns - looked_ns > LONG_STOP_NS && rf_thread_read_cpu(&e->threads, t) &&
+                  t->waited_ns - waited_ns > hold.at_ns - looked_ns;
+    bool copied = !waited && copy_held(e, t, &hold, s);
     rf_resume(&e->stopper, &hold);
     uint64_t held = rf_now_ns() - hold.from_ns;
     rf_hist_add(&e->stats.hold, held);
     t->held_ns += held;
     /* Exact now: the thread was switched out, and what it has run since then is not added yet. */
     bool charged = rf_thread_read_cpu(&e->threads, t);
-    if (!copied) {
-        e->stats.lost_other++;
+    /* It had waited for longer than since we looked: it was not running then. Where it was put off the CPU is no random
+     * place (often a wake-up that it sent), so this is no sample; its time goes to the next. */
+    e->stats.waited += waited;
+    e->stats.lost_other += !waited && !copied;
+    if (!copied)
         return;
-    }
     s->cpu_ns = charged && t->used_ns > t->charged_ns ? t->used_ns - t->charged_ns : 0;
     t->charged_ns += s->cpu_ns;
     e->stats.eintr += s->eintr;
@@ -331,9 +335,10 @@ void rf_engine_stack_root(struct rf_engine *e, pid_t tid, uint64_t cfa)
     struct rf_thread *t = thread_of(e, tid);
     if (!t)
         return;
-    t->stack_root = cfa;
-    if (cfa == 0 && t->stack_want < RF_STACK_MAX)
-        t->stack_want *= 2;
+    if (cfa)
+        t->stack_root = cfa;
+    else if (t->stack_slice < RF_STACK_MAX)
+        t->stack_slice *= 2;
 }
 
 const struct rf_engine_stats *rf_engine_stats(const struct rf_engine *e)

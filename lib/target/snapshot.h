@@ -42,7 +42,7 @@ struct rf_block {
     uint32_t size, off;
 };
 
-enum { RF_PAGE = 4096, RF_BLOCKS_MAX = 256, RF_BYTES_MAX = 256 * 1024, RF_STACK_MAX = 512 * 1024 };
+enum { RF_PAGE = 4096, RF_BLOCKS_MAX = 256, RF_BYTES_MAX = 256 * 1024, RF_STACK_MAX = 2 * 1024 * 1024 };
 
 struct rf_snapshot {
     struct rf_memory memory; /* reads the stack and the blocks, and nothing else */

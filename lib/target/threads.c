@@ -78,7 +78,9 @@ bool rf_thread_read_cpu(const struct rf_threads *ts, struct rf_thread *t)
     char text[96];
     if (!read_task(ts, t, &t->sched_fd, "schedstat", text, sizeof text))
         return false;
-    t->used_ns = strtoull(text, NULL, 10);
+    char *rest;
+    t->used_ns = strtoull(text, &rest, 10);
+    t->waited_ns = strtoull(rest, NULL, 10);
     return true;
 }
 
@@ -113,7 +115,7 @@ static bool keep(const struct rf_threads *ts, struct rf_threads *to, pid_t tid, 
         return true;
     }
     *born = true;
-    *t = (struct rf_thread){.tid = tid, .stat_fd = -1, .sched_fd = -1, .stack_want = FIRST_STACK};
+    *t = (struct rf_thread){.tid = tid, .stat_fd = -1, .sched_fd = -1, .stack_slice = FIRST_STACK};
     if (!ts->listed && rf_thread_read_cpu(to, t))
         t->charged_ns = t->used_ns;
     return true;

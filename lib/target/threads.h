@@ -11,9 +11,10 @@ struct rf_thread {
     bool busy;             /* was running when all were last looked at */
     uint64_t charged_ns;   /* CPU time up to its last sample */
     uint64_t used_ns;      /* CPU time when last read */
+    uint64_t waited_ns;    /* time spent runnable but waiting for a CPU, likewise */
     uint64_t held_ns;      /* for rf_engine_held_ns */
     uint64_t stack_root;   /* 0: not known */
-    size_t stack_want;     /* then so much is copied */
+    size_t stack_slice;    /* of a long stack so much is copied, at either end */
 };
 
 struct rf_threads {
@@ -32,7 +33,8 @@ size_t rf_threads_count(const struct rf_threads *ts);
 
 /* The state letter of proc(5), 'X' when it has gone; and the CPU that it is or was last on. */
 char rf_thread_state(const struct rf_threads *ts, struct rf_thread *t, unsigned *cpu);
-/* CPU time in ns (schedstat), right for a thread that does not run just now. Updates t->used_ns. */
+/* CPU time and time of waiting for a CPU (schedstat), right for a thread that does not run just now. Updates
+ * t->used_ns and t->waited_ns. */
 bool rf_thread_read_cpu(const struct rf_threads *ts, struct rf_thread *t);
 
 #endif
