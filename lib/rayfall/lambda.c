@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#define HASH_NONFATAL_OOM 1 /* an entry that could not be added has no table */
+#define uthash_nonfatal_oom(entry) ((void)(entry))
 #include <uthash.h>
 
 enum {
@@ -61,11 +63,26 @@ static void lambda_free(struct rf_lambda *l)
     memset(l, 0, sizeof *l);
 }
 
+static void entry_free(struct entry *e)
+{
+    lambda_free(&e->lambda);
+    free(e);
+}
+
 static void drop(struct rf_lambdas *c, struct entry *e)
 {
     HASH_DEL(c->by_addr, e);
-    lambda_free(&e->lambda);
-    free(e);
+    entry_free(e);
+}
+
+/* To the end of the order of use. Returns e, or NULL when out of memory: e is then gone. */
+static struct entry *append(struct rf_lambdas *c, struct entry *e)
+{
+    HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
+    if (e->hh.tbl)
+        return e;
+    entry_free(e);
+    return NULL;
 }
 
 void rf_lambdas_free(struct rf_lambdas *c)
@@ -95,7 +112,7 @@ static bool identify(const struct rf_memory *m, uint64_t addr, struct identity *
     if (!rf_read(m, id->slot[LAMBDA_CODE] + RAY_DATA, id->code, n))
         return false;
     if (rf_obj_vector(m, id->slot[LAMBDA_BODY], RAY_LIST, BODY_MAX, &o) && o.len > 0)
-        rf_read_u64(m, id->slot[LAMBDA_BODY] + RAY_DATA, &id->body0);
+        return rf_read_u64(m, id->slot[LAMBDA_BODY] + RAY_DATA, &id->body0);
     return true;
 }
 
@@ -120,9 +137,15 @@ static bool read_consts(struct rf_lambda *l, const struct rf_memory *m, uint64_t
     l->symbols = malloc(n * sizeof *l->symbols);
     if (!l->consts || !l->symbols || !rf_read(m, addr + RAY_DATA, l->consts, n * sizeof *l->consts))
         return false;
-    for (size_t i = 0; i < n; i++)
-        l->symbols[i] = rf_obj_read(m, l->consts[i], &o) && o.type == RAY_SYMBOL_ATOM ? o.len : -1;
     l->n_consts = n;
+    for (size_t i = 0; i < n; i++)
+        l->symbols[i] = -1;
+    for (size_t i = 0; i < l->code.n; i++) { /* only the names of what is called are ever asked for */
+        const struct rf_instruction *in = &l->code.v[i];
+        if (in->callee >= 0 && in->by_name && (size_t)in->callee < n && l->symbols[in->callee] < 0 &&
+            rf_obj_read(m, l->consts[in->callee], &o) && o.type == RAY_SYMBOL_ATOM)
+            l->symbols[in->callee] = o.len;
+    }
     return true;
 }
 
@@ -273,14 +296,12 @@ static struct entry *add(struct rf_lambdas *c, const struct rf_memory *m, uint64
         source = around ? around : source;
     }
     if (!decode(c, e, m, source) || !identify(c->live, addr, &again) || memcmp(&again, id, sizeof again) != 0) {
-        lambda_free(&e->lambda);
-        free(e);
+        entry_free(e);
         return NULL;
     }
     while (HASH_COUNT(c->by_addr) >= RF_LAMBDAS_KEPT && c->by_addr->epoch != epoch)
         drop(c, c->by_addr);
-    HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
-    return e;
+    return append(c, e);
 }
 
 /* Is what was derived from its source still true? */
@@ -308,7 +329,7 @@ const struct rf_lambda *rf_lambdas_get(struct rf_lambdas *c, const struct rf_mem
     }
     if (e) { /* to the end of the order of use */
         HASH_DEL(c->by_addr, e);
-        HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
+        e = append(c, e);
     } else {
         e = add(c, m, addr, &id, epoch);
     }

@@ -26,7 +26,7 @@ struct rf_lambda {
     uint64_t addr, code_addr; /* code_addr: of the first bytecode byte */
     struct rf_code code;
     uint64_t *consts;
-    int64_t *symbols;         /* parallel to consts: the symbol id of a name, -1 for everything else */
+    int64_t *symbols;         /* parallel to consts: the symbol id of a name that is called, else -1 */
     size_t n_consts;
     int32_t n_locals;
     struct rf_debug *debug;   /* ascending by offset; empty without a debug vector */

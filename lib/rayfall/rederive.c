@@ -67,7 +67,8 @@ static bool mark(struct walk *w, uint64_t node)
 static bool mark_call(struct walk *w, uint64_t node)
 {
     struct rf_lambda *l = w->l;
-    if (next(w) && l->n_debug && l->debug[l->n_debug - 1].offset == next(w)->start)
+    struct rf_span span;
+    if (next(w) && l->n_debug && l->debug[l->n_debug - 1].offset == next(w)->start && rf_source_node(w->source, node, &span))
         l->n_debug--;
     return mark(w, node);
 }

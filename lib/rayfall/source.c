@@ -7,6 +7,8 @@
 #include "text.h"
 
 #include <stdlib.h>
+#define HASH_NONFATAL_OOM 1 /* an entry that could not be added has no table */
+#define uthash_nonfatal_oom(entry) ((void)(entry))
 #include <uthash.h>
 
 enum { NODES_MAX = 1 << 18, TEXT_MAX = 1 << 22, FILE_MAX = 4096, CACHED_MAX = 64, EDGE = 128,
@@ -217,11 +219,26 @@ out:
     return ok;
 }
 
+static void entry_free(struct entry *e)
+{
+    source_free(&e->source);
+    free(e);
+}
+
 static void drop(struct rf_sources *c, struct entry *e)
 {
     HASH_DEL(c->by_addr, e);
-    source_free(&e->source);
-    free(e);
+    entry_free(e);
+}
+
+/* To the end of the order of use. Returns e, or NULL when out of memory: e is then gone. */
+static struct entry *append(struct rf_sources *c, struct entry *e)
+{
+    HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
+    if (e->hh.tbl)
+        return e;
+    entry_free(e);
+    return NULL;
 }
 
 /* A fresh entry for the nfo at addr. Read, then compared once more: what changed under the reading is not kept. */
@@ -233,8 +250,7 @@ static struct entry *add(struct rf_sources *c, const struct rf_memory *m, uint64
     if (!e)
         return NULL;
     if (!source_read(&e->source, m, id) || !identify(m, addr, &again) || memcmp(&again, id, sizeof again) != 0) {
-        source_free(&e->source);
-        free(e);
+        entry_free(e);
         return NULL;
     }
     e->addr = addr;
@@ -242,8 +258,7 @@ static struct entry *add(struct rf_sources *c, const struct rf_memory *m, uint64
     e->source.serial = ++c->serial;
     while (HASH_COUNT(c->by_addr) >= CACHED_MAX && c->by_addr->epoch != epoch)
         drop(c, c->by_addr);
-    HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
-    return e;
+    return append(c, e);
 }
 
 struct rf_sources *rf_sources_new(void)
@@ -278,7 +293,7 @@ const struct rf_source *rf_sources_get(struct rf_sources *c, const struct rf_mem
     }
     if (e) { /* to the end of the order of use */
         HASH_DEL(c->by_addr, e);
-        HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
+        e = append(c, e);
     } else {
         e = add(c, m, addr, &id, epoch);
     }

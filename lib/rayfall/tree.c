@@ -119,12 +119,12 @@ static void add_argument(struct chain *ch, size_t k, const struct rf_native *for
         uint64_t w = form->reg[saved_regs[i]];
         struct rf_form parent;
         if ((form->known >> saved_regs[i] & 1) && w % 32 == 8 && form_of(ch, w - RAY_DATA - 8, &parent) &&
-            rf_obj_vector(ch->t->m, parent.node, RAY_LIST, INT32_MAX, &o))
+            rf_obj_vector(ch->t->m, parent.node, RAY_LIST, INT32_MAX, &o) && o.len > 1)
             args = w;
     }
     for (size_t i = 0; args && i < sizeof saved_regs; i++) {
         uint64_t index = form->reg[saved_regs[i]];
-        if ((form->known >> saved_regs[i] & 1) && index + 1 < (uint64_t)o.len &&
+        if ((form->known >> saved_regs[i] & 1) && index < (uint64_t)o.len - 1 &&
             rf_read_u64(ch->t->m, args + 8 * index, &node))
             add(ch, k, node, 1);
     }
