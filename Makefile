@@ -6,10 +6,16 @@ PREFIX ?= /usr/local
 WARN = -std=c11 -Wall -Wextra -Wshadow -Wconversion $(if $(WERROR),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -Iinclude -Ilib
 LDLIBS = -lunwind-x86_64 -lunwind -ldw -lelf -lm
+# CAPSTONE=0: without the disassembler. Known builds then use the slot maps that ship, others do without.
+CAPSTONE ?= 1
+ifneq ($(CAPSTONE),0)
+CPPFLAGS += -DRF_CAPSTONE
+LDLIBS += -lcapstone
+endif
 SANITIZE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 # Debian packages: what building and the demo need, and what tests need besides.
-DEPS = gcc make libc6-dev libdw-dev libelf-dev libunwind-dev uthash-dev python3 python3-pip procps
+DEPS = gcc make libc6-dev libdw-dev libelf-dev libunwind-dev libcapstone-dev uthash-dev python3 python3-pip procps
 TEST_DEPS = libcmocka-dev gdb
 
 LIB_O := $(patsubst %.c,$(B)/obj/%.o,$(wildcard lib/*.c lib/*/*.c)) $(B)/catalog.o
@@ -26,10 +32,13 @@ $(B)/librfprof.a: $(LIB_O)
 	rm -f $@ && $(AR) rcs $@ $^
 # The catalog of layouts: each text file becomes a string.
 CATALOG := $(sort $(wildcard lib/layout/catalog/*.layout))
-$(B)/catalog.c: $(CATALOG) Makefile
+SLOTS := $(sort $(wildcard lib/layout/catalog/*.slots))
+STRINGS = for f in $(1); do sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $$f; echo ,; done; echo 'NULL};'
+$(B)/catalog.c: $(CATALOG) $(SLOTS) Makefile
 	@mkdir -p $(@D)
-	{ echo '#include "layout/layout.h"'; echo 'const char *const rf_catalog[] = {'; \
-	for f in $(CATALOG); do sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $$f; echo ,; done; echo 'NULL};'; } >$@
+	{ echo '#include "layout/layout.h"'; echo '#include "slots/slots.h"'; \
+	echo 'const char *const rf_catalog[] = {'; $(call STRINGS,$(CATALOG)); \
+	echo 'const char *const rf_slots_catalog[] = {'; $(call STRINGS,$(SLOTS)); } >$@
 $(B)/catalog.o: $(B)/catalog.c
 	$(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) -MMD -MP -c -o $@ $<
 $(B)/obj/%.o: %.c

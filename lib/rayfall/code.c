@@ -151,7 +151,7 @@ struct walk {
     unsigned char *joins; /* by instruction: 2 where more than one way leads to it */
 };
 
-static uint32_t jump_target(const struct rf_instruction *i)
+uint32_t rf_code_target(const struct rf_instruction *i)
 {
     int32_t jump = (int16_t)(uint16_t)i->arg;
     return (uint32_t)((int32_t)i->end + jump);
@@ -169,7 +169,7 @@ static void find_joins(struct walk *w)
     for (size_t k = 0; k < w->c->n; k++) {
         const struct rf_instruction *i = &w->c->v[k];
         if (i->op == OP_JMP || i->op == OP_JMPF || i->op == OP_TRAP)
-            lead_to(w, jump_target(i));
+            lead_to(w, rf_code_target(i));
         if (i->op != OP_JMP && i->op != OP_RET)
             lead_to(w, i->end);
     }
@@ -216,7 +216,7 @@ static void follow(struct walk *w, struct path *p)
             in->callee = p->slot[left] & 0xffff;
             in->by_name = p->slot[left] & NAMED;
         }
-        uint32_t target = jump_target(in);
+        uint32_t target = rf_code_target(in);
         if (in->op == OP_RET) {
             w->c->sound = w->c->sound && left == 0;
             return;

@@ -49,6 +49,9 @@ void rf_code_free(struct rf_code *c);
 const struct rf_instruction *rf_code_starting(const struct rf_code *c, uint32_t pos);
 const struct rf_instruction *rf_code_ending(const struct rf_code *c, uint32_t pos);
 
+/* Where a JMP, JMPF or TRAP leads to. */
+uint32_t rf_code_target(const struct rf_instruction *i);
+
 const char *rf_op_name(enum rf_op op);
 unsigned rf_op_operands(enum rf_op op); /* bytes of operand */
 

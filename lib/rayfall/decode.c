@@ -1,6 +1,7 @@
 /* decode.c: puts a thread's Rayfall stack together, from its outermost native frame inwards. */
 #include "decode.h"
 
+#include "slots/slots.h"
 #include "stack.h"
 
 #include <stdlib.h>
@@ -21,6 +22,7 @@ struct rf_decoder {
     struct rf_sources *sources;
     struct rf_lambdas *lambdas;
     struct rf_builtins *builtins;
+    struct rf_slots *slots;
     struct rf_probe probe;
     struct rf_decode_stats stats;
     uint64_t epoch, handlers;
@@ -59,7 +61,8 @@ struct rf_decoder *rf_decoder_new(const struct rf_runtime *rt, const struct rf_m
     d->names = rf_names_new(rt);
     d->sources = rf_sources_new();
     d->builtins = rf_builtins_new(rt, live);
-    if (d->names && d->sources && d->builtins)
+    d->slots = rf_slots_new(rt, live);
+    if (d->names && d->sources && d->builtins && d->slots)
         d->lambdas = rf_lambdas_new(rt, live, d->names, d->sources);
     if (!d->lambdas) {
         rf_decoder_free(d);
@@ -77,6 +80,7 @@ void rf_decoder_free(struct rf_decoder *d)
     rf_sources_free(d->sources);
     rf_names_free(d->names);
     rf_builtins_free(d->builtins);
+    rf_slots_free(d->slots);
     free(d->texts);
     free(d);
 }
@@ -112,7 +116,8 @@ static void rayfall_frames(struct rf_decoder *d, const struct rf_snapshot *s, co
                                         .m = &view.memory,
                                         .s = s,
                                         .epoch = ++d->epoch,
-                                        .handlers = d->handlers}};
+                                        .handlers = d->handlers,
+                                        .slots = d->slots}};
     rf_names_refresh(d->names, d->live, s->time_ns);
     rf_walk(&w, s, native);
 }

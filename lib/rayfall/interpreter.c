@@ -91,10 +91,36 @@ static uint32_t line_at(const struct rf_lambda *fn, uint32_t ip)
     return rf_lambda_span(fn, ip, &span) ? span.line + 1u : 0;
 }
 
+static uint32_t line_of_entry(const struct rf_lambda *fn)
+{
+    return fn->n_debug ? fn->first_line : 0;
+}
+
+/* What the interpreter's machine code says of frame k. */
+static void locate(const struct rf_interpreter *in, const struct rf_native_stack *native, size_t k, struct rf_ip_view *v)
+{
+    struct rf_slots_frame f = {.native = &native->frame[k], .snapshot = in->s, .leaf = k == 0, .code = &v->fn->code,
+                               .code_addr = v->fn->code_addr};
+    if (in->slots)
+        v->where = rf_slots_locate(in->slots, &f);
+}
+
+/* Is the frame in code that runs before the first opcode? Without a slot map: below the lowest handler. */
+static bool is_entry(const struct rf_interpreter *in, const struct rf_native_stack *native, size_t k)
+{
+    uint64_t pc = native->frame[k].pc;
+    enum rf_slots_part part = in->slots ? rf_slots_part(in->slots, pc, k == 0) : RF_PART_UNKNOWN;
+    return part == RF_PART_UNKNOWN ? pc < in->handlers : part == RF_PART_ENTRY;
+}
+
 /* The line of the function that runs, when all candidates agree on it. */
 static enum rf_ip_found live_line(const struct rf_ip_view *v, uint32_t *line)
 {
     const struct rf_instruction *c[IP_CANDIDATES];
+    if (v->where.at == RF_AT_ENTERING && v->depth <= 0) {
+        *line = line_of_entry(v->fn);
+        return RF_IP_UNIQUE;
+    }
     size_t n = rf_ip_candidates(v, c);
     *line = 0;
     if (n == 0)
@@ -148,13 +174,13 @@ enum rf_ip_found rf_interpreter_frame(struct rf_interpreter *in, const struct rf
     const struct rf_lambda *fn;
     struct rf_activation a;
     struct rf_ip_view v;
+    bool entry = is_entry(in, native, k);
     /* Only entry code runs without a block; elsewhere a lambda in a register is some value that the program handles. */
-    bool entry = native->frame[k].pc < in->handlers;
     if (!find_exec(in, native, k, &e, &fn)) {
         fn = entry ? entering(in, native, k) : NULL;
         if (!fn)
             return RF_IP_NONE;
-        emit(ctx, &(struct rf_activation){fn, fn->n_debug ? fn->first_line : 0});
+        emit(ctx, &(struct rf_activation){fn, line_of_entry(fn)});
         return RF_IP_PROLOGUE;
     }
     if (in->n_used < RF_BLOCKS_MAX)
@@ -162,11 +188,12 @@ enum rf_ip_found rf_interpreter_frame(struct rf_interpreter *in, const struct rf
     emit_callers(in, &e, fn, emit, ctx);
     a.fn = fn;
     if (entry) {
-        a.line = fn->n_debug ? fn->first_line : 0;
+        a.line = line_of_entry(fn);
         emit(ctx, &a);
         return RF_IP_PROLOGUE;
     }
     look(in, native, k, &e, fn, &v);
+    locate(in, native, k, &v);
     enum rf_ip_found found = live_line(&v, &a.line);
     emit(ctx, &a);
     return found;

@@ -21,6 +21,7 @@ struct rf_interpreter {
     const struct rf_snapshot *s;
     uint64_t epoch;
     uint64_t handlers;         /* lowest address of an opcode's handler: the entry code lies before it */
+    struct rf_slots *slots;    /* NULL: without the machine code's help */
     uint64_t used[RF_BLOCKS_MAX]; /* execution blocks of older frames: not this one's */
     size_t n_used;
 };

@@ -9,6 +9,8 @@
 static const rf_ops call_like = CALLS | RF_OP(OP_CALLD) | RF_OP(OP_FORCE) | RF_OP(OP_TRYH) | RF_OP(OP_SCOPE_BEGIN) |
                                 RF_OP(OP_SCOPE_END) | RF_OP(OP_SCOPE_BEGIN_E) | RF_OP(OP_JMPF) | RF_OP(OP_MKCLOSURE);
 static const rf_ops any_op = ((rf_ops)1 << OP_COUNT) - 1;
+static const rf_ops jumps = RF_OP(OP_JMP) | RF_OP(OP_JMPF);
+static const rf_ops runs_bytecode = RF_OP(OP_CALLF) | RF_OP(OP_CALLS) | RF_OP(OP_CALLG1) | RF_OP(OP_CALLG2) | RF_OP(OP_CALLGN);
 
 /* Which opcodes can have this function directly below them (releases §2.4). */
 static const struct {
@@ -66,6 +68,33 @@ static bool nearly_fits(const struct rf_ip_view *v, const struct rf_instruction 
            (i->depth == v->depth || i->depth - i->pops == v->depth || i->depth - i->pops + 1 == v->depth);
 }
 
+/* Whatever a handler may have done to the stack by now; a call may also have taken its frame down. */
+static bool can_be(const struct rf_ip_view *v, const struct rf_instruction *i)
+{
+    if (v->where.ops && !(v->where.ops & RF_OP(i->op)))
+        return false;
+    return i->depth == RF_DEPTH_UNKNOWN || (v->depth <= i->depth + 1 && v->depth >= i->depth - i->pops - 1);
+}
+
+/* The machine code says which byte is fetched next: what ends there is in progress, or a jump that leads there. */
+static size_t settle(const struct rf_ip_view *v, const struct rf_instruction *out[IP_CANDIDATES])
+{
+    const struct rf_code *c = &v->fn->code;
+    const struct rf_instruction *last = rf_code_ending(c, v->where.ip);
+    size_t n = 0;
+    if (last && can_be(v, last))
+        out[n++] = last;
+    for (size_t k = 0; (n == 0 || v->where.at == RF_AT_TARGET) && k < c->n && n < IP_CANDIDATES; k++) {
+        const struct rf_instruction *i = &c->v[k];
+        if ((jumps & RF_OP(i->op)) && i != last && rf_code_target(i) == v->where.ip && can_be(v, i))
+            out[n++] = i;
+    }
+    /* A return has already put its caller's function in place, which goes on behind a call. */
+    if (n == 0 && last && (v->where.ops & RF_OP(OP_RET)) && (runs_bytecode & RF_OP(last->op)))
+        out[n++] = last;
+    return n;
+}
+
 /* The numbers seen: the ip after this instruction, or, where it has an operand, after its opcode; also as a pointer into
  * the bytecode. */
 static bool shows(const struct rf_ip_view *v, uint64_t word, const struct rf_instruction *i)
@@ -96,7 +125,7 @@ static size_t choose(const struct rf_ip_view *v, rf_ops ops, test *memory, test 
     size_t n = 0;
     for (size_t k = 0; k < v->fn->code.n && n < IP_CANDIDATES; k++) {
         const struct rf_instruction *i = &v->fn->code.v[k];
-        if ((ops & RF_OP(i->op)) && memory(v, i) && (!machine || machine(v, i)))
+        if ((ops & RF_OP(i->op)) && (!v->where.ops || (v->where.ops & RF_OP(i->op))) && memory(v, i) && (!machine || machine(v, i)))
             out[n++] = i;
     }
     return n;
@@ -122,10 +151,13 @@ static size_t leaf_candidates(const struct rf_ip_view *v, const struct rf_instru
 
 size_t rf_ip_candidates(const struct rf_ip_view *v, const struct rf_instruction *out[IP_CANDIDATES])
 {
+    size_t n = v->where.at == RF_AT_IP || v->where.at == RF_AT_TARGET ? settle(v, out) : 0;
+    if (n)
+        return n;
     if (!v->below)
         return leaf_candidates(v, out);
-    rf_ops ops = below_ops(v->below);
-    size_t n = choose(v, ops, fits_by_name, seen, out);
+    rf_ops ops = v->where.ops ? v->where.ops : below_ops(v->below);
+    n = choose(v, ops, fits_by_name, seen, out);
     if (!n)
         n = choose(v, ops, fits, seen, out);
     if (!n)

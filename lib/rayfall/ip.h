@@ -3,11 +3,13 @@
  * The instruction pointer is a C local of the interpreter: it is in a register or on the frame, where exactly differs
  * by call site, compiler and release. Two sets are intersected (releases §2.4): positions that agree with the block in
  * memory (operand depth, the function object being called, what can be below the frame), and numbers that are
- * seen in the frame's callee-saved registers and its lowest words. */
+ * seen in the frame's callee-saved registers and its lowest words. What the interpreter's machine code says (slots/) goes
+ * before that, as far as the bytecode does not contradict it. */
 #ifndef RF_IP_H
 #define RF_IP_H
 
 #include "lambda.h"
+#include "slots/slots.h"
 
 enum { IP_WINDOW = 0x70, IP_WORDS = IP_WINDOW / 8, IP_SAVED = 6, IP_ALL = 16, IP_CANDIDATES = 64 };
 
@@ -23,6 +25,7 @@ struct rf_ip_view {
     uint64_t word[IP_WORDS];
     size_t n_words;       /* [rsp, rsp + IP_WINDOW) */
     const char *below;    /* name of the function directly below; NULL in a leaf frame */
+    struct rf_whereabouts where; /* by the machine code; zero: not known */
 };
 
 /* Instructions that the frame may be at, none twice; at most IP_CANDIDATES. */

@@ -1,0 +1,80 @@
+/* follow.h: follows machine code from a place in the interpreter to its next bytecode fetch, and says where that
+ * fetch reads, in terms of what the registers and the frame held at the start.
+ *
+ * The fetch is the byte load whose value selects an entry of the dispatch table. Values are sums of a few entry symbols
+ * and a constant; beside that, the number itself where it is known. Both sides of a condition are followed unless
+ * it is decided by known numbers; calls are skipped. */
+#ifndef RF_FOLLOW_H
+#define RF_FOLLOW_H
+
+#include "machine.h"
+
+enum {
+    RF_TERMS = 3,
+    RF_ENDS_MAX = 16,
+    /* Symbols: 0 to 15 a register at the start; RF_SYM_STACK + k the frame's word at rsp + k; from RF_SYM_LOADED what was
+     * loaded from elsewhere, 4096 for each of the sizes 1, 2, 4, 8. */
+    RF_SYM_STACK = 0x10,
+    RF_SYM_STACK_END = 0x1010,
+    RF_SYM_LOADED = 0x2000,
+    RF_SYM_LOADS = 0x1000,
+};
+
+struct rf_term {
+    uint16_t sym;
+    int8_t coef;
+    bool narrow; /* used as a 32-bit number: the upper half is not part of it */
+};
+
+struct rf_value {
+    bool summed; /* t and add say what it is */
+    bool known;  /* number says what it is */
+    unsigned char n;
+    struct rf_term t[RF_TERMS];
+    int64_t add;
+    uint64_t number;
+};
+
+/* What is known at the start. read may be NULL (nothing is known of memory). */
+struct rf_entry {
+    uint64_t pc;
+    bool leaf;            /* all registers count; else only those that a call preserves */
+    uint32_t known;       /* bit by DWARF number: reg[n] is known */
+    const uint64_t *reg;  /* may be NULL when none is known */
+    bool (*read)(void *ctx, uint64_t addr, void *to, size_t n);
+    void *ctx;
+};
+
+struct rf_end {
+    struct rf_value addr; /* of the byte that is fetched */
+    uint64_t entered;     /* handler that was entered on the way: its opcode had been fetched before; 0: none */
+    bool moved;           /* on the way, the index of the return stack was stored: a call or a return takes place */
+};
+
+struct rf_ends {
+    struct rf_end v[RF_ENDS_MAX];
+    size_t n;
+    bool lost; /* some path was given up */
+};
+
+struct rf_follower;
+
+/* m must outlive it; dispatch is the address of the table of handlers, exec_rp the offset of the return stack's index in an
+ * execution block. NULL when out of memory. */
+struct rf_follower *rf_follower_new(const struct rf_machine *m, uint64_t dispatch, int32_t exec_rp);
+void rf_follower_free(struct rf_follower *f);
+/* Distinct ends of the paths from *from; budget: number of instructions. */
+void rf_follow(struct rf_follower *f, const struct rf_entry *from, unsigned budget, struct rf_ends *out);
+
+static inline bool rf_sym_loaded(uint16_t sym)
+{
+    return sym >= RF_SYM_LOADED;
+}
+
+/* 1, 2, 4 or 8 */
+static inline unsigned rf_sym_load_size(uint16_t sym)
+{
+    return 1u << (sym / RF_SYM_LOADS - 2);
+}
+
+#endif

@@ -1,0 +1,318 @@
+/* slots.c: answers where a frame of the interpreter is, by the map, and where that says nothing by its code. */
+#include "slots.h"
+
+#include "store.h"
+
+#include <stdlib.h>
+
+enum { HANDLERS_MAX = 256, STEPS_LIVE = 3000 };
+
+/* The interpreter's code, decoded: wanted only when the map is not enough, so made late. */
+struct code {
+    bool tried, ready;
+    struct rf_machine machine;
+    struct rf_owners owners;
+    struct rf_follower *follower;
+    uint64_t handler[HANDLERS_MAX];
+    size_t n_handlers;
+};
+
+struct rf_slots {
+    const struct rf_runtime *rt;
+    const struct rf_memory *live;
+    enum rf_slots_origin origin;
+    struct rf_slotmap map;
+    struct code code;
+};
+
+static void free_code(struct code *c)
+{
+    rf_follower_free(c->follower);
+    rf_owners_free(&c->owners);
+    rf_machine_free(&c->machine);
+    memset(c, 0, sizeof *c);
+}
+
+static bool load_code(struct code *c, const struct rf_runtime *rt, const struct rf_memory *from)
+{
+    size_t n = rt->opcodes > 0 && rt->opcodes <= HANDLERS_MAX ? (size_t)rt->opcodes : 0;
+    if (c->tried)
+        return c->ready;
+    c->tried = true;
+    if (n == 0 || rt->interpreter_size > RF_MACHINE_MAX)
+        return false;
+    unsigned char *bytes = malloc(rt->interpreter_size);
+    c->ready = bytes && rf_read(from, rt->interpreter, bytes, rt->interpreter_size) &&
+               rf_read(from, rt->dispatch, c->handler, n * sizeof *c->handler) &&
+               rf_machine_decode(&c->machine, bytes, rt->interpreter_size, rt->interpreter) &&
+               rf_owners_find(&c->owners, &c->machine, c->handler, n) &&
+               (c->follower = rf_follower_new(&c->machine, rt->dispatch, rt->layout.exec_rp));
+    c->n_handlers = n;
+    free(bytes);
+    return c->ready;
+}
+
+bool rf_slots_derive(struct rf_slotmap *out, const struct rf_runtime *rt, const struct rf_memory *from)
+{
+    struct code c = {.tried = false};
+    bool ok = load_code(&c, rt, from) && rf_slotmap_derive(out, &c.machine, c.follower, &c.owners);
+    free_code(&c);
+    return ok;
+}
+
+/* "build-id HEX" lines at the beginning of a text that ships; *map is where the map begins. */
+static bool is_for(const char *text, const char *build_id, const char **map)
+{
+    static const char key[] = "build-id ";
+    size_t n = strlen(build_id);
+    bool found = false;
+    for (; *text == '#' || strncmp(text, key, sizeof key - 1) == 0; text += strcspn(text, "\n"), text += *text == '\n') {
+        const char *id = text + sizeof key - 1;
+        found = found || (*text != '#' && n && strncmp(id, build_id, n) == 0 && (id[n] == '\n' || id[n] == 0));
+    }
+    *map = text;
+    return found;
+}
+
+static bool from_catalog(struct rf_slots *s)
+{
+    const char *map;
+    unsigned line;
+    for (const char *const *text = rf_slots_catalog; *text; text++)
+        if (is_for(*text, rf_image_build_id(s->rt->image), &map))
+            return rf_slotmap_parse(&s->map, map, strlen(map), &line);
+    return false;
+}
+
+struct rf_slots *rf_slots_new(const struct rf_runtime *rt, const struct rf_memory *live)
+{
+    struct rf_slots *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->rt = rt;
+    s->live = live;
+    const char *id = rf_image_build_id(rt->image);
+    if (from_catalog(s)) {
+        s->origin = RF_SLOTS_CATALOG;
+    } else if (rf_store_load(&s->map, id, rt->interpreter_size)) {
+        s->origin = RF_SLOTS_CACHE;
+    } else if (load_code(&s->code, rt, live) &&
+               rf_slotmap_derive(&s->map, &s->code.machine, s->code.follower, &s->code.owners)) {
+        s->origin = RF_SLOTS_DERIVED;
+        rf_store_save(&s->map, id, rt->interpreter_size);
+    }
+    return s;
+}
+
+void rf_slots_free(struct rf_slots *s)
+{
+    if (!s)
+        return;
+    free_code(&s->code);
+    rf_slotmap_free(&s->map);
+    free(s);
+}
+
+enum rf_slots_origin rf_slots_origin(const struct rf_slots *s)
+{
+    return s->origin;
+}
+
+/* --- a place, with what the frame holds ------------------------------------------------------------------------- */
+
+static bool term_value(const struct rf_slots_frame *f, struct rf_term t, uint64_t *out)
+{
+    if (t.sym < 16) {
+        if (!(f->native->known >> t.sym & 1))
+            return false;
+        *out = f->native->reg[t.sym];
+    } else if (!rf_read(&f->snapshot->memory, f->native->sp + t.sym - RF_SYM_STACK, out, t.narrow ? 4 : 8)) {
+        return false;
+    }
+    if (t.narrow)
+        *out = (uint64_t)(int64_t)(int32_t)(uint32_t)*out;
+    return true;
+}
+
+/* The index that a place holds, when it lies in the bytecode (its end included). */
+static bool place_ip(const struct rf_slots_frame *f, const struct rf_place *p, uint32_t *ip)
+{
+    uint64_t sum = (uint64_t)(int64_t)p->add, v = 0;
+    for (unsigned i = 0; i < p->n; i++) {
+        if (!term_value(f, p->t[i], &v))
+            return false;
+        sum += v;
+    }
+    if (p->address)
+        sum -= f->code_addr;
+    *ip = (uint32_t)sum;
+    return sum <= f->code->len;
+}
+
+static struct rf_whereabouts by_map(const struct rf_slots_frame *f, const struct rf_slot *slot)
+{
+    struct rf_whereabouts w = {RF_AT_UNKNOWN, 0, slot->ops};
+    uint32_t ip[2] = {0, 0};
+    if (slot->kind == RF_SLOT_ENTERING)
+        w.at = RF_AT_ENTERING;
+    if (slot->kind != RF_SLOT_PLACE)
+        return w;
+    for (unsigned i = 0; i < slot->n; i++)
+        if (!place_ip(f, &slot->place[i], &ip[i]) || ip[i] != ip[0])
+            return w;
+    w.at = ip[0] ? RF_AT_IP : RF_AT_ENTERING;
+    w.ip = ip[0];
+    return w;
+}
+
+/* --- by the code ------------------------------------------------------------------------------------------------ */
+
+struct reader {
+    const struct rf_slots *s;
+    const struct rf_slots_frame *f;
+};
+
+/* A byte of the bytecode, which the snapshot need not have: it is known from its instructions. */
+static bool code_byte(const struct rf_code *c, uint64_t at, unsigned char *to)
+{
+    size_t lo = 0, hi = c->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (c->v[mid].end <= at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo == c->n || c->v[lo].start > at)
+        return false;
+    const struct rf_instruction *i = &c->v[lo];
+    *to = (unsigned char)(at == i->start ? (uint32_t)i->op : i->arg >> 8 * (i->end - 1 - at));
+    return true;
+}
+
+static bool read_target(void *ctx, uint64_t addr, void *to, size_t n)
+{
+    const struct reader *r = ctx;
+    const struct code *c = &r->s->code;
+    uint64_t table = addr - r->s->rt->dispatch, at = addr - r->f->code_addr;
+    if (table < c->n_handlers * 8 && n <= c->n_handlers * 8 - table) {
+        memcpy(to, (const char *)c->handler + table, n);
+        return true;
+    }
+    for (size_t i = 0; at < r->f->code->len && i < n; i++)
+        if (!code_byte(r->f->code, at + i, (unsigned char *)to + i))
+            return false;
+    return at < r->f->code->len || rf_read(&r->f->snapshot->memory, addr, to, n);
+}
+
+static rf_ops ops_of_handler(const struct code *c, uint64_t handler)
+{
+    rf_ops ops = 0;
+    for (size_t i = 0; i < c->n_handlers && i < OP_COUNT; i++)
+        if (c->handler[i] == handler)
+            ops |= RF_OP(i);
+    return ops;
+}
+
+/* Which opcodes can be in progress: those of the handlers that lead here, or the one that was about to be entered. */
+static rf_ops possible_ops(const struct code *c, const struct rf_minsn *i, const struct rf_ends *ends)
+{
+    rf_ops here = c->owners.ops[i - c->machine.v], ops = 0;
+    for (size_t k = 0; k < ends->n; k++) {
+        rf_ops o = ends->v[k].entered ? ops_of_handler(c, ends->v[k].entered) : here;
+        if (!o)
+            return 0;
+        ops |= o;
+    }
+    return ends->n ? ops : here;
+}
+
+/* ip at one end; false where it is not in the bytecode that runs. *kept: it needs nothing that was loaded. */
+static bool end_ip(const struct rf_slots_frame *f, const struct rf_end *e, uint32_t *ip, bool *kept)
+{
+    struct rf_place p;
+    uint64_t at = e->addr.number - f->code_addr;
+    enum rf_slot_kind kind = rf_slot_read(e, &p);
+    *kept = kind == RF_SLOT_PLACE;
+    *ip = (uint32_t)at;
+    if (e->addr.known)
+        return at <= f->code->len;
+    if (kind == RF_SLOT_ENTERING)
+        *ip = 0;
+    return kind == RF_SLOT_ENTERING || (kind == RF_SLOT_PLACE && place_ip(f, &p, ip));
+}
+
+/* Ends whose ip was there at the start outweigh those that load it: the latter are jumps, and ways through errors. */
+static struct rf_whereabouts weigh(const struct rf_slots_frame *f, const struct rf_ends *ends, rf_ops ops)
+{
+    struct rf_whereabouts w = {RF_AT_UNKNOWN, 0, ops};
+    for (int kept = 1; kept >= 0; kept--) {
+        bool any = false, differ = false, is_kept;
+        uint32_t ip;
+        for (size_t i = 0; i < ends->n; i++) {
+            if (ends->v[i].moved || !end_ip(f, &ends->v[i], &ip, &is_kept) || is_kept != (kept == 1))
+                continue;
+            differ = differ || (any && ip != w.ip);
+            w.ip = ip;
+            any = true;
+        }
+        if (!any)
+            continue;
+        if (!differ)
+            w.at = w.ip == 0 ? RF_AT_ENTERING : kept ? RF_AT_IP : RF_AT_TARGET;
+        return w;
+    }
+    return w;
+}
+
+static struct rf_whereabouts by_code(struct rf_slots *s, const struct rf_slots_frame *f)
+{
+    struct rf_whereabouts none = {RF_AT_UNKNOWN, 0, 0};
+    struct code *c = &s->code;
+    struct reader r = {s, f};
+    struct rf_ends ends;
+    if (!load_code(c, s->rt, s->live))
+        return none;
+    const struct rf_minsn *i = rf_machine_at(&c->machine, f->native->pc);
+    if (!i)
+        return none;
+    struct rf_entry from = {.pc = f->native->pc, .leaf = f->leaf, .known = f->native->known, .reg = f->native->reg,
+                            .read = read_target, .ctx = &r};
+    rf_follow(c->follower, &from, STEPS_LIVE, &ends);
+    return weigh(f, &ends, possible_ops(c, i, &ends));
+}
+
+static const struct rf_slot *site(const struct rf_slots *s, uint64_t pc)
+{
+    uint64_t at = pc - s->rt->interpreter;
+    return at <= s->rt->interpreter_size ? rf_slotmap_at(&s->map, (uint32_t)at) : NULL;
+}
+
+enum rf_slots_part rf_slots_part(struct rf_slots *s, uint64_t pc, bool leaf)
+{
+    const struct rf_slot *slot = leaf ? NULL : site(s, pc);
+    const struct code *c = &s->code;
+    if (slot)
+        return slot->kind == RF_SLOT_ENTRY ? RF_PART_ENTRY : RF_PART_HANDLER;
+    const struct rf_minsn *i = load_code(&s->code, s->rt, s->live) ? rf_machine_at(&c->machine, pc) : NULL;
+    if (!i)
+        return RF_PART_UNKNOWN;
+    size_t k = (size_t)(i - c->machine.v);
+    return c->owners.ops[k] ? RF_PART_HANDLER : c->owners.entry[k] ? RF_PART_ENTRY : RF_PART_UNKNOWN;
+}
+
+struct rf_whereabouts rf_slots_locate(struct rf_slots *s, const struct rf_slots_frame *f)
+{
+    if (f->leaf)
+        return by_code(s, f);
+    const struct rf_slot *slot = site(s, f->native->pc);
+    struct rf_whereabouts w = {RF_AT_UNKNOWN, 0, 0};
+    if (slot) {
+        w = by_map(f, slot);
+        if (w.at != RF_AT_UNKNOWN)
+            return w;
+    }
+    struct rf_whereabouts live = by_code(s, f);
+    live.ops = live.ops ? live.ops : w.ops;
+    return live;
+}
