@@ -1,5 +1,5 @@
 #!/bin/bash
-# Without debug entries or source information the function is named all the same, at line 0.
+# Without debug entries lines are derived from the body; without source information the function is named, at line 0.
 . "$(dirname "$0")/fake.bash"
 
 known() {

@@ -2,6 +2,7 @@
 #include "builtins.h"
 
 #include "object.h"
+#include "target/pages.h"
 
 #include <stdlib.h>
 
@@ -46,8 +47,11 @@ struct rf_builtins *rf_builtins_new(const struct rf_runtime *rt, const struct rf
         free(b);
         return NULL;
     }
+    struct rf_pages pages;
+    rf_pages_open(&pages, live);
     for (int32_t i = 0; i < count; i++)
-        b->n += read_one(&b->v[b->n], rt, live, (uint64_t)i);
+        b->n += read_one(&b->v[b->n], rt, &pages.memory, (uint64_t)i);
+    rf_pages_close(&pages);
     qsort(b->v, b->n, sizeof *b->v, by_object);
     return b;
 }
