@@ -57,6 +57,7 @@ struct rf_session;
 struct rf_session_options {
     pid_t pid;               /* a thread id is taken as its process */
     double rate_hz;          /* ticks per second, 1 to 10000 */
+    bool no_catalog;         /* derive the layout from the target's code, also where the catalog has it */
     double max_stop_percent; /* lower the rate when a thread was held longer than this share of a second */
 };
 
@@ -143,8 +144,12 @@ struct rf_finding {
 
 /* What was found about the process, in the order of the questions: permission, release, build-id, layout,
  * symbols, VM, threads. Fills at most max findings, sets *n, and returns RF_OK when it can be profiled, else
- * the status that rf_session_open would have had, with err filled. Stops at most one thread, once. */
-enum rf_status rf_check(pid_t pid, struct rf_finding *findings, size_t max, size_t *n, struct rf_error *err);
+ * the status that rf_session_open would have had, with err filled. Stops at most one thread, once; a build that the
+ * catalog has not (or no_catalog) is sampled for up to 0.8 s. */
+enum rf_status rf_check(pid_t pid, bool no_catalog, struct rf_finding *findings, size_t max, size_t *n, struct rf_error *err);
+
+/* Writes the layout of the rayforce in this ELF file, derived from its code alone, in the form that the catalog stores. */
+enum rf_status rf_layout_of_file(const char *path, FILE *to, struct rf_error *err);
 
 /* A process with a rayforce runtime in it. */
 struct rf_candidate {

@@ -1,8 +1,7 @@
 /* check.c: what can be found out about a process without sampling it: what a user is told to run and to send. */
 #include "rfprof.h"
 
-#include "layout/layout.h"
-#include "target/engine.h"
+#include "calibrate.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -46,6 +45,10 @@ static void say_vm(struct report *r, const struct rf_process *p, const struct rf
     struct rf_selector none = {NULL, NULL};
     uint64_t tls = 0;
     size_t n = 0;
+    if (rt->vm_in_tls) {
+        say(r, "vm", RF_FINE, "thread-local");
+        return;
+    }
     if (!rt->vm_tls_offset || rf_engine_open(&engine, p, &none, &ignored) != RF_OK) {
         say(r, "vm", RF_FINE, "0x%llx", (unsigned long long)rt->vm);
         return;
@@ -63,9 +66,10 @@ static void say_vm(struct report *r, const struct rf_process *p, const struct rf
 static void say_runtime(struct report *r, const struct rf_process *p, const struct rf_runtime *rt, unsigned builtins)
 {
     int32_t workers = 0, globals = 0;
-    char layout[64];
-    rf_layout_describe(&rt->layout, layout, sizeof layout);
-    say(r, "layout", RF_FINE, "%s; fits the process: VM, globals and %u builtins agree", layout, builtins);
+    char layout[256];
+    rf_calibration_describe(rt, layout, sizeof layout);
+    bool waiting = rt->layout.origin == RF_ORIGIN_DERIVED && !rt->agreed;
+    say(r, "layout", rt->off || waiting ? RF_NOTE : RF_FINE, "%s; fits the process: VM, globals and %u builtins agree", layout, builtins);
     rf_read_i32(&p->memory, rt->g_env + (uint64_t)rt->layout.env_count, &globals);
     say(r, "globals", RF_FINE, "%d", globals);
     say_vm(r, p, rt);
@@ -73,7 +77,21 @@ static void say_runtime(struct report *r, const struct rf_process *p, const stru
     say(r, "threads", RF_FINE, "%u, of them %d pool workers", rf_process_threads(p), workers);
 }
 
-enum rf_status rf_check(pid_t pid, struct rf_finding *findings, size_t max, size_t *n, struct rf_error *err)
+static enum rf_status calibrate(struct rf_runtime *rt, const struct rf_process *p, struct rf_images *images,
+                                struct rf_error *err)
+{
+    enum rf_verdict verdict;
+    if (rt->layout.origin != RF_ORIGIN_DERIVED)
+        return RF_OK;
+    struct rf_calibration *c = rf_calibration_new(rt, &p->memory);
+    if (!c)
+        return rf_fail(err, RF_FAILURE, 0, "out of memory");
+    enum rf_status status = rf_calibrate(c, p, images, &verdict, err);
+    rf_calibration_free(c);
+    return status;
+}
+
+enum rf_status rf_check(pid_t pid, bool no_catalog, struct rf_finding *findings, size_t max, size_t *n, struct rf_error *err)
 {
     struct report r = {findings, 0, max};
     struct rf_process *p = NULL;
@@ -98,11 +116,13 @@ enum rf_status rf_check(pid_t pid, struct rf_finding *findings, size_t max, size
         goto out;
     }
     say_build(&r, image);
-    status = rf_layout_choose(&rt, image, err);
+    status = rf_layout_choose(&rt, image, !no_catalog, err);
     if (status == RF_OK) {
         say(&r, "release", RF_FINE, "%s, core %s", rt.layout.release, rt.version);
         status = rf_layout_validate(&rt, &p->memory, &builtins, err);
     }
+    if (status == RF_OK)
+        status = calibrate(&rt, p, images, err);
     if (status == RF_OK)
         say_runtime(&r, p, &rt, builtins);
     else

@@ -1,12 +1,10 @@
 /* session.c: one recording: from a tick to the profile, through every room of the library in turn. */
 #include "rfprof.h"
 
-#include "layout/layout.h"
+#include "calibrate.h"
 #include "profile/profile.h"
 #include "rayfall/decode.h"
-#include "target/engine.h"
 #include "target/ticker.h"
-#include "unwind/unwind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +18,7 @@ struct rf_session {
     struct rf_process *process;
     struct rf_images *images;
     struct rf_runtime runtime;
+    struct rf_calibration *calibration; /* NULL once the layout is believed */
     struct rf_decoder *decoder;
     struct rf_unwinder *unwinder;
     struct rf_engine *engine;
@@ -30,7 +29,7 @@ struct rf_session {
     double rate, max_stop_percent;
     uint64_t first_ns, last_ns, checked_ns;
     uint64_t charged_at_open;
-    char describe[160];
+    char describe[400];
 };
 
 static uint64_t now_ns(void)
@@ -40,9 +39,9 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
-static enum rf_status open_target(struct rf_session *s, pid_t pid, struct rf_error *err)
+static enum rf_status open_target(struct rf_session *s, const struct rf_session_options *o, struct rf_error *err)
 {
-    enum rf_status status = rf_process_open(&s->process, pid, err);
+    enum rf_status status = rf_process_open(&s->process, o->pid, err);
     if (status != RF_OK)
         return status;
     status = rf_images_open(&s->images, s->process, err);
@@ -55,8 +54,35 @@ static enum rf_status open_target(struct rf_session *s, pid_t pid, struct rf_err
         rf_hint(err, "`rfprof` alone lists the processes that could be profiled (a stripped rayforce cannot)");
         return RF_TARGET;
     }
-    status = rf_layout_choose(&s->runtime, image, err);
+    status = rf_layout_choose(&s->runtime, image, !o->no_catalog, err);
     return status == RF_OK ? rf_layout_validate(&s->runtime, &s->process->memory, NULL, err) : status;
+}
+
+/* A derived layout is tried on the live process first. Where too little runs just now, the first ticks go on with it. */
+static enum rf_status calibrate(struct rf_session *s, struct rf_error *err)
+{
+    enum rf_verdict verdict;
+    if (s->runtime.layout.origin != RF_ORIGIN_DERIVED)
+        return RF_OK;
+    s->calibration = rf_calibration_new(&s->runtime, &s->process->memory);
+    if (!s->calibration)
+        return rf_fail(err, RF_FAILURE, 0, "out of memory");
+    enum rf_status status = rf_calibrate(s->calibration, s->process, s->images, &verdict, err);
+    if (verdict == RF_BELIEVED) {
+        rf_calibration_free(s->calibration);
+        s->calibration = NULL;
+    }
+    return status;
+}
+
+/* The engine's selector: what is copied depends on whether the layout is believed yet. */
+static size_t select_blocks(void *ctx, const struct rf_snapshot *snapshot, unsigned round, struct rf_range *out, size_t max)
+{
+    const struct rf_session *s = ctx;
+    if (!s->calibration)
+        return rf_probe_select(rf_decoder_probe(s->decoder), snapshot, round, out, max);
+    struct rf_selector whole = rf_calibration_selector(s->calibration);
+    return whole.select(whole.ctx, snapshot, round, out, max);
 }
 
 static enum rf_status open_decoding(struct rf_session *s, struct rf_error *err)
@@ -68,8 +94,16 @@ static enum rf_status open_decoding(struct rf_session *s, struct rf_error *err)
     enum rf_status status = rf_unwinder_open(&s->unwinder, s->images, err);
     if (status != RF_OK)
         return status;
-    struct rf_selector selector = {rf_probe_select, rf_decoder_probe(s->decoder)};
+    struct rf_selector selector = {select_blocks, s};
     return rf_engine_open(&s->engine, s->process, &selector, err);
+}
+
+static void describe(struct rf_session *s)
+{
+    char layout[256];
+    rf_calibration_describe(&s->runtime, layout, sizeof layout);
+    snprintf(s->describe, sizeof s->describe, "rayforce %s, core %s (layout: %s), %u threads", s->runtime.layout.release,
+             s->runtime.version, layout, rf_process_threads(s->process));
 }
 
 enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_options *o, struct rf_error *err)
@@ -78,17 +112,16 @@ enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_
     *out = NULL;
     if (!s)
         return rf_fail(err, RF_FAILURE, 0, "out of memory");
-    enum rf_status status = open_target(s, o->pid, err);
+    enum rf_status status = open_target(s, o, err);
+    if (status == RF_OK)
+        status = calibrate(s, err);
     if (status == RF_OK)
         status = open_decoding(s, err);
     if (status != RF_OK) {
         rf_session_close(s);
         return status;
     }
-    char layout[64];
-    rf_layout_describe(&s->runtime.layout, layout, sizeof layout);
-    snprintf(s->describe, sizeof s->describe, "rayforce %s, core %s (layout: %s), %u threads", s->runtime.layout.release,
-             s->runtime.version, layout, rf_process_threads(s->process));
+    describe(s);
     s->rate = o->rate_hz;
     s->max_stop_percent = o->max_stop_percent;
     s->charged_at_open = rf_process_cpu_ns(s->process);
@@ -104,6 +137,7 @@ void rf_session_close(struct rf_session *s)
         return;
     rf_engine_close(s->engine);
     rf_unwinder_close(s->unwinder);
+    rf_calibration_free(s->calibration);
     rf_decoder_free(s->decoder);
     rf_profile_free(s->profile);
     rf_images_close(s->images);
@@ -159,6 +193,14 @@ static void explain(struct rf_account *a, enum rf_explained how, uint64_t ns)
     }
 }
 
+/* Bytecode that ran before there were enough observations to believe what it seems to say. */
+static enum rf_status add_unbelieved(struct rf_session *s, const struct rf_snapshot *snapshot, struct rf_error *err)
+{
+    static const struct rf_frame frame = {.file = {"<unknown>", 9}, .fn = {"<no layout>", 11}, .line = 0};
+    explain(&s->account, RF_NOT_EXPLAINED, snapshot->cpu_ns);
+    return rf_profile_add(s->profile, &frame, 1, snapshot->cpu_ns, err);
+}
+
 static enum rf_status decode_one(struct rf_session *s, const struct rf_snapshot *snapshot, struct rf_error *err)
 {
     struct rf_native_stack native;
@@ -169,6 +211,18 @@ static enum rf_status decode_one(struct rf_session *s, const struct rf_snapshot 
     }
     bool root = native.end == RF_UNWIND_ROOT && native.n > 0;
     rf_engine_stack_root(s->engine, snapshot->tid, root ? native.frame[native.n - 1].sp : 0);
+    if (s->calibration) {
+        enum rf_verdict verdict = rf_calibration_observe(s->calibration, snapshot, &native, err);
+        if (verdict == RF_REFUTED)
+            return RF_TARGET;
+        if (verdict == RF_WAITING && rf_runs_bytecode(&s->runtime, &native))
+            return add_unbelieved(s, snapshot, err);
+        if (verdict == RF_BELIEVED) {
+            rf_calibration_free(s->calibration);
+            s->calibration = NULL;
+            describe(s);
+        }
+    }
     struct rf_decoded d = rf_decode(s->decoder, snapshot, &native);
     explain(&s->account, d.how, snapshot->cpu_ns);
     return rf_profile_add(s->profile, d.frame, d.n, snapshot->cpu_ns, err);

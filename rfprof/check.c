@@ -8,7 +8,7 @@
 
 enum { FINDINGS = 64 };
 
-static int check_one(pid_t pid)
+static int check_one(const struct options *o)
 {
     static const char *const mark[] = {[RF_FINE] = "ok  ", [RF_NOTE] = "note", [RF_BAD] = "BAD "};
     struct rf_finding *finding = calloc(FINDINGS, sizeof *finding);
@@ -16,7 +16,7 @@ static int check_one(pid_t pid)
     size_t n = 0;
     if (!finding)
         return complain((rf_fail(&err, RF_FAILURE, 0, "out of memory"), &err));
-    enum rf_status status = rf_check(pid, finding, FINDINGS, &n, &err);
+    enum rf_status status = rf_check(o->pid, o->no_catalog, finding, FINDINGS, &n, &err);
     for (size_t i = 0; i < n; i++) {
         printf("%s %-12s ", mark[finding[i].state], finding[i].name);
         put_safe(stdout, finding[i].value);
@@ -58,5 +58,5 @@ static int list_candidates(void)
 int verb_check(const struct options *o, uint64_t started_ns)
 {
     (void)started_ns;
-    return o->pid ? check_one(o->pid) : list_candidates();
+    return o->pid ? check_one(o) : list_candidates();
 }

@@ -19,6 +19,7 @@ static const struct verb {
      FOR_RECORD, verb_record},
     {"check", "check [-p PID]", "can it be profiled, what was found? without -p: which processes can?", FOR_CHECK,
      verb_check},
+    {"layout", "layout FILE", "the layout found in an ELF file, in the form of the catalog", FOR_LAYOUT, verb_layout},
 };
 enum { VERBS = sizeof verbs / sizeof verbs[0], RECORD = 0, CHECK = 1 };
 

@@ -85,6 +85,12 @@ static bool take_functions(struct options *o, const char *text)
     return o->functions = true;
 }
 
+static bool take_no_catalog(struct options *o, const char *text)
+{
+    (void)text;
+    return o->no_catalog = true;
+}
+
 static bool take_quiet(struct options *o, const char *text)
 {
     (void)text;
@@ -111,7 +117,7 @@ static bool take_version(struct options *o, const char *text)
     return o->version = true;
 }
 
-enum { LONG_ONLY = UCHAR_MAX + 1, MAX_STOP = LONG_ONLY, VERSION };
+enum { LONG_ONLY = UCHAR_MAX + 1, MAX_STOP = LONG_ONLY, NO_CATALOG, VERSION };
 
 static const struct row rows[] = {
     {'p', "pid", "PID", "the process to sample, decimal or 0x hex", FOR_RECORD | FOR_CHECK, take_pid,
@@ -127,10 +133,12 @@ static const struct row rows[] = {
     {'F', "functions", NULL, "one row for each function instead of each line", FOR_RECORD, take_functions, NULL},
     {MAX_STOP, "max-stop", "PERCENT", "lower the rate when any thread is held for longer (default 5)", FOR_RECORD,
      take_max_stop, "a share in percent, 0.01 to 100"},
+    {NO_CATALOG, "no-catalog", NULL, "derive the layout from the target's code, also when its release is known",
+     FOR_RECORD | FOR_CHECK, take_no_catalog, NULL},
     {'q', "quiet", NULL, "no status on stderr, only errors", FOR_RECORD, take_quiet, NULL},
     {'v', "verbose", NULL, "say what was found and how well it went", FOR_RECORD, take_verbose, NULL},
-    {'h', "help", NULL, "this text", FOR_RECORD | FOR_CHECK, take_help, NULL},
-    {VERSION, "version", NULL, "the version of rfprof", FOR_RECORD | FOR_CHECK, take_version, NULL},
+    {'h', "help", NULL, "this text", FOR_RECORD | FOR_CHECK | FOR_LAYOUT, take_help, NULL},
+    {VERSION, "version", NULL, "the version of rfprof", FOR_RECORD | FOR_CHECK | FOR_LAYOUT, take_version, NULL},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -200,6 +208,8 @@ int options_parse(struct options *o, unsigned verb, const char *verb_name, int a
         if (!row->take(o, optarg))
             return complain_usage("--%s '%s': expected %s", row->name, optarg, row->expects);
     }
+    if (verb == FOR_LAYOUT && optind < argc)
+        o->file = argv[optind++];
     return optind < argc ? refuse_operand(argv[optind]) : 0;
 }
 

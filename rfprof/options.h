@@ -5,7 +5,7 @@
 #include "rfprof.h"
 
 enum { OUTPUTS_MAX = 16 };
-enum { FOR_RECORD = 1, FOR_CHECK = 2 };
+enum { FOR_RECORD = 1, FOR_CHECK = 2, FOR_LAYOUT = 4 };
 
 struct options {
     pid_t pid;       /* 0: not given */
@@ -14,7 +14,8 @@ struct options {
     const char *output[OUTPUTS_MAX];
     size_t n_outputs;
     const struct rf_format *format; /* NULL: not given */
-    bool functions, quiet, verbose, help, version;
+    const char *file; /* layout: the ELF file */
+    bool functions, no_catalog, quiet, verbose, help, version;
 };
 
 /* Fills *o from the arguments behind the verb. 0, or the exit code of a usage error that was reported. */

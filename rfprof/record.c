@@ -219,7 +219,7 @@ static enum rf_status no_samples(const struct rf_account *a, uint64_t wall_ns, s
 static enum rf_status record(struct recording *r, struct rf_error *err)
 {
     const struct options *o = r->options;
-    struct rf_session_options how = {.pid = o->pid, .rate_hz = o->rate, .max_stop_percent = o->max_stop};
+    struct rf_session_options how = {.pid = o->pid, .rate_hz = o->rate, .no_catalog = o->no_catalog, .max_stop_percent = o->max_stop};
     struct rf_error trouble = {0}, unwritten = {0};
     struct rf_account account;
     enum rf_status status = prepare_outputs(r, err);

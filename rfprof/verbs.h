@@ -7,5 +7,6 @@
 /* started_ns: when the program began, on CLOCK_MONOTONIC. */
 int verb_record(const struct options *o, uint64_t started_ns);
 int verb_check(const struct options *o, uint64_t started_ns);
+int verb_layout(const struct options *o, uint64_t started_ns);
 
 #endif

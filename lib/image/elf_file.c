@@ -136,6 +136,22 @@ static bool read_image(void *ctx, uint64_t off, void *to, size_t n)
     return rf_elf_bytes(ctx, off, to, n);
 }
 
+/* Each object that was linked left a string, those of the C library's start files too. The project's own compiler is clang
+ * where that is named, else the newest. */
+static void read_comment(struct rf_image *image, const Elf64_Shdr *s)
+{
+    char text[1024];
+    size_t n = s->sh_size < sizeof text - 1 ? (size_t)s->sh_size : sizeof text - 1;
+    if (!rf_elf_bytes(image, s->sh_offset, text, n))
+        return;
+    text[n] = '\0';
+    for (const char *at = text; at < text + n; at += strlen(at) + 1) {
+        bool better = strstr(at, "clang version") || strverscmp(at, image->comment) > 0;
+        if (better && !strstr(image->comment, "clang version"))
+            snprintf(image->comment, sizeof image->comment, "%.127s", at);
+    }
+}
+
 /* Reads what the section headers tell. Files without them (sstrip) are fine: they just have no symbols. */
 static void scan_sections(struct rf_image *image, Elf *elf, const Elf64_Ehdr *ehdr)
 {
@@ -161,10 +177,7 @@ static void scan_sections(struct rf_image *image, Elf *elf, const Elf64_Ehdr *eh
         } else if (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0) {
             image->has_dwarf = true;
         } else if (strcmp(name, ".comment") == 0) {
-            size_t n = s->sh_size < sizeof image->comment - 1 ? (size_t)s->sh_size : sizeof image->comment - 1;
-            if (!rf_elf_bytes(image, s->sh_offset, image->comment, n))
-                n = 0;
-            image->comment[n] = '\0';
+            read_comment(image, s);
         }
     }
 }

@@ -39,7 +39,7 @@ uint64_t rf_image_bias(const struct rf_image *image);
 const char *rf_image_build_id(const struct rf_image *image); /* lower-case hex, "" when it has none */
 bool rf_image_has_symtab(const struct rf_image *image);      /* .symtab, not only .dynsym */
 bool rf_image_has_dwarf(const struct rf_image *image);       /* .debug_info */
-const char *rf_image_comment(const struct rf_image *image);  /* first string of .comment (the compiler), "" without */
+const char *rf_image_comment(const struct rf_image *image);  /* the compiler, from .comment; "" without */
 /* Size and alignment of PT_TLS; false without one. */
 bool rf_image_tls(const struct rf_image *image, uint64_t *memsz, uint64_t *align);
 

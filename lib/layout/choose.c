@@ -1,4 +1,4 @@
-/* choose.c: which layout fits the build that is mapped in the target: by build-id, else by fingerprint. */
+/* choose.c: which layout fits the build that is mapped in the target: one that is known, else one that is derived. */
 #include "layout.h"
 
 #include <elf.h>
@@ -57,8 +57,10 @@ static bool visit(void *ctx, const struct rf_symbol *s)
         rt->opcodes = (int32_t)(s->size / 8);
     } else if (s->type == STT_FUNC && strncmp(s->name, "vm_exec", 7) == 0 && !strstr(s->name, ".cold") &&
                s->size > rt->interpreter_size) {
+        size_t n = rf_symbol_base(s->name);
         rt->interpreter = s->addr;
         rt->interpreter_size = s->size;
+        snprintf(rt->layout.interpreter, sizeof rt->layout.interpreter, "%.*s", (int)n, s->name);
     }
     return true;
 }
@@ -68,8 +70,9 @@ static bool find(const struct rf_image *image, const char *name, uint64_t *addr,
     struct rf_symbol s;
     if (!rf_image_find(image, name, &s)) {
         rf_fail(err, RF_TARGET, 0, "%s: no symbol %s", rf_image_path(image), name);
-        rf_hint(err, "%s", rf_image_has_symtab(image) ? "not a build of rayforce 2.x"
-                                                      : "the file is stripped: run the executable as it was released");
+        rf_hint(err, "%s",
+                rf_image_has_symtab(image) ? "not a build of rayforce 2.x"
+                                           : "the file is stripped: run the executable as it was released");
         return false;
     }
     *addr = s.addr;
@@ -78,7 +81,7 @@ static bool find(const struct rf_image *image, const char *name, uint64_t *addr,
 }
 
 /* Symbols that every 2.x build has; sizes are part of the fingerprint. */
-static enum rf_status resolve(struct rf_runtime *rt, struct rf_layout *found, struct rf_error *err)
+static enum rf_status resolve(struct rf_runtime *rt, struct rf_error *err)
 {
     const struct rf_image *image = rt->image;
     uint64_t size, env, sym, pool, memsz, align;
@@ -93,12 +96,15 @@ static enum rf_status resolve(struct rf_runtime *rt, struct rf_layout *found, st
         rf_hint(err, "this build of rayforce is not known");
         return RF_TARGET;
     }
-    /* The executable's TLS block ends at fs_base (x86-64 TLS variant II); a shared object's place is only in the dtv. */
+    /* The executable's TLS block ends at fs_base (x86-64 TLS variant II); a shared object's place is only in the dtv.
+     */
     struct rf_symbol vm;
     bool executable = rf_image_find(image, "main", &vm);
-    if (executable && rf_image_find(image, "__VM", &vm) && vm.type == STT_TLS &&
-        rf_image_tls(image, &memsz, &align) && align)
-        rt->vm_tls_offset = (memsz + align - 1) / align * align - vm.addr;
+    if (executable && rf_image_tls(image, &memsz, &align) && align)
+        rt->tls_size = (memsz + align - 1) / align * align;
+    if (rt->tls_size && rf_image_find(image, "__VM", &vm) && vm.type == STT_TLS)
+        rt->vm_tls_offset = rt->tls_size - vm.addr;
+    struct rf_layout *found = &rt->layout;
     found->opcodes = rt->opcodes;
     found->size_interpreter = (int32_t)rt->interpreter_size;
     found->size_g_env = (int32_t)env;
@@ -123,40 +129,103 @@ static bool same_fingerprint(const struct rf_layout *l, const struct rf_layout *
            l->size_g_sym == found->size_g_sym && l->size_g_pool == found->size_g_pool;
 }
 
-enum rf_status rf_layout_choose(struct rf_runtime *rt, const struct rf_image *image, struct rf_error *err)
+/* The entry of this build, else one of the same fingerprint. Leaves origin as it is when there is neither. */
+static bool look_up(struct rf_layout *out, const struct rf_layout *found, const char *id, const char *version,
+                    struct rf_error *err)
 {
-    struct rf_layout found = {0}, entry;
-    const char *id = rf_image_build_id(image);
+    struct rf_layout entry;
     unsigned line;
-    memset(rt, 0, sizeof *rt);
-    rt->image = image;
-    if (resolve(rt, &found, err) != RF_OK)
-        return RF_TARGET;
-    read_version(image, rt->version, sizeof rt->version);
     for (const char *const *text = rf_catalog; *text; text++) {
-        if (!rf_layout_parse(&entry, *text, &line))
-            return rf_fail(err, RF_FAILURE, 0, "the catalog is damaged: entry '%s', line %u", entry.release, line);
-        if (has_build_id(&entry, id)) {
-            rt->layout = entry;
-            rt->layout.origin = RF_ORIGIN_BUILD_ID;
-            return RF_OK;
+        if (!rf_layout_parse(&entry, *text, &line)) {
+            rf_fail(err, RF_FAILURE, 0, "the catalog is damaged: entry '%s', line %u", entry.release, line);
+            return false;
         }
-        if (!rt->layout.origin && same_fingerprint(&entry, &found, rt->version)) {
-            rt->layout = entry;
-            rt->layout.origin = RF_ORIGIN_FINGERPRINT;
+        if (has_build_id(&entry, id)) {
+            *out = entry;
+            out->origin = RF_ORIGIN_BUILD_ID;
+            return true;
+        }
+        if (!out->origin && same_fingerprint(&entry, found, version)) {
+            *out = entry;
+            out->origin = RF_ORIGIN_FINGERPRINT;
         }
     }
-    if (rt->layout.origin)
-        return RF_OK;
-    rf_fail(err, RF_TARGET, 0, "%s: unknown build of rayforce", rf_image_path(image));
-    rf_hint(err, "found: version '%s', build-id %s, %d opcodes, g_env %d, g_sym %d, g_pool %d bytes", rt->version,
-            *id ? id : "none", found.opcodes, found.size_g_env, found.size_g_sym, found.size_g_pool);
-    rf_hint(err, "no entry of the catalog has this build-id or this fingerprint");
-    return RF_TARGET;
+    return true;
+}
+
+/* Thread-local fields can be placed in the executable only: where a shared object's block is, the dtv alone knows. */
+static void settle_vm(struct rf_runtime *rt)
+{
+    struct rf_layout *l = &rt->layout;
+    rt->vm_in_tls = strcmp(l->vm_via, "tls") == 0;
+    if (rt->vm_in_tls && !rt->tls_size)
+        l->vm_eval_depth = l->vm_scope_depth = l->vm_nfo = l->vm_ipc_handle = RF_UNKNOWN;
+    if (l->vm_nfo == RF_UNKNOWN)
+        rt->off |= RF_OFF_SOURCE;
+    if (l->vm_ipc_handle == RF_UNKNOWN)
+        rt->off |= RF_OFF_CLIENTS;
+}
+
+enum rf_status rf_layout_choose(struct rf_runtime *rt, const struct rf_image *image, bool catalog, struct rf_error *err)
+{
+    struct rf_layout known = {0};
+    const struct rf_layout *found = &rt->layout;
+    const char *id = rf_image_build_id(image);
+    bool whole = false;
+    memset(rt, 0, sizeof *rt);
+    rt->image = image;
+    if (resolve(rt, err) != RF_OK)
+        return RF_TARGET;
+    read_version(image, rt->version, sizeof rt->version);
+    if (catalog && !look_up(&known, found, id, rt->version, err))
+        return RF_FAILURE;
+    enum rf_status status = RF_OK;
+    if (known.origin != RF_ORIGIN_BUILD_ID)
+        status = rf_layout_derive(rt, &whole, err);
+    if (known.origin && !whole) {
+        rt->layout = known;
+        rt->off = rt->n_stacks = 0;
+        status = RF_OK;
+    }
+    if (status == RF_OK)
+        settle_vm(rt);
+    else
+        rf_hint(err, "found: version '%s', build-id %s, %d opcodes, g_env %d, g_sym %d, g_pool %d bytes", rt->version,
+                *id ? id : "none", found->opcodes, found->size_g_env, found->size_g_sym, found->size_g_pool);
+    return status;
 }
 
 void rf_layout_describe(const struct rf_layout *l, char *out, size_t n)
 {
     static const char *const by[] = {"none", "build-id", "fingerprint"};
-    snprintf(out, n, "catalog %s, by %s", l->release, by[l->origin]);
+    if (l->origin == RF_ORIGIN_DERIVED)
+        snprintf(out, n, "derived from the code");
+    else
+        snprintf(out, n, "catalog %s, by %s", l->release, by[l->origin]);
+}
+
+const char *rf_off_name(unsigned bit)
+{
+    static const char *const names[RF_OFF_COUNT] = {"lines of compiled code", "callers", "lines of text that is walked",
+                                                    "clients"};
+    return names[bit];
+}
+
+enum rf_status rf_layout_of_file(const char *path, FILE *to, struct rf_error *err)
+{
+    struct rf_image *image;
+    struct rf_runtime rt;
+    enum rf_status status = rf_image_open_file(&image, path, err);
+    if (status != RF_OK)
+        return status;
+    if (!rf_image_is_rayforce(image)) {
+        status = rf_fail(err, RF_TARGET, 0, "%s holds no rayforce runtime", path);
+        rf_hint(err, "it does not define __RUNTIME and g_env%s", rf_image_has_symtab(image) ? "" : ": it is stripped");
+    } else {
+        status = rf_layout_choose(&rt, image, false, err);
+    }
+    if (status == RF_OK)
+        rf_layout_write(&rt.layout, to);
+    rf_image_close_file(image);
+    return status;
 }

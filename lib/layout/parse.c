@@ -9,11 +9,22 @@
 struct field {
     const char *name;
     size_t offset;
-    size_t text; /* size of a text field; 0: an int32_t */
+    size_t text;   /* size of a text field; 0: an int32_t */
+    bool optional; /* the number may be "unknown" */
 };
 
-#define NUMBER(name, member) {name, offsetof(struct rf_layout, member), 0}
-#define TEXT(name, member) {name, offsetof(struct rf_layout, member), sizeof((struct rf_layout *)0)->member}
+#define NUMBER(name, member)                                                                                           \
+    {                                                                                                                  \
+        name, offsetof(struct rf_layout, member), 0, false                                                             \
+    }
+#define OPTIONAL(name, member)                                                                                         \
+    {                                                                                                                  \
+        name, offsetof(struct rf_layout, member), 0, true                                                              \
+    }
+#define TEXT(name, member)                                                                                             \
+    {                                                                                                                  \
+        name, offsetof(struct rf_layout, member), sizeof((struct rf_layout *)0)->member, false                         \
+    }
 
 /* "build-id" may come several times: the executable's and the Python extension's. */
 static const struct field fields[] = {
@@ -35,19 +46,22 @@ static const struct field fields[] = {
     NUMBER("exec.tp", exec_tp),
     NUMBER("exec.ps", exec_ps),
     NUMBER("exec.rs", exec_rs),
-    NUMBER("vm.eval_depth", vm_eval_depth),
-    NUMBER("vm.scope_depth", vm_scope_depth),
-    NUMBER("vm.nfo", vm_nfo),
-    NUMBER("vm.ipc_handle", vm_ipc_handle),
-    NUMBER("lambda.slots", lambda_slots),
+    TEXT("vm.via", vm_via),
+    OPTIONAL("vm.eval_depth", vm_eval_depth),
+    OPTIONAL("vm.scope_depth", vm_scope_depth),
+    OPTIONAL("vm.nfo", vm_nfo),
+    OPTIONAL("vm.ipc_handle", vm_ipc_handle),
+    OPTIONAL("lambda.slots", lambda_slots),
     NUMBER("env.vals", env_vals),
     NUMBER("env.user", env_user),
     NUMBER("env.count", env_count),
     NUMBER("env.max", env_max),
     NUMBER("pool.n_workers", pool_workers),
-    NUMBER("pool.task_claim", pool_task_claim),
-    NUMBER("pool.task_limit", pool_task_limit),
+    OPTIONAL("pool.task_claim", pool_task_claim),
+    OPTIONAL("pool.task_limit", pool_task_limit),
 };
+
+static const char unknown_text[] = "unknown";
 
 enum { FIELDS = sizeof fields / sizeof *fields, LINE_MAX_BYTES = 256 };
 
@@ -55,6 +69,11 @@ static bool set_number(struct rf_layout *l, const struct field *f, const char *v
 {
     char *end;
     errno = 0;
+    int32_t unknown = RF_UNKNOWN;
+    if (f->optional && strcmp(value, unknown_text) == 0) {
+        memcpy((char *)l + f->offset, &unknown, sizeof unknown);
+        return true;
+    }
     long v = strtol(value, &end, 0);
     if (errno || end == value || *end || v < 0 || v > INT32_MAX)
         return false;
@@ -128,4 +147,33 @@ bool rf_layout_parse(struct rf_layout *out, const char *text, unsigned *line)
         if (!seen[i])
             return false;
     return true;
+}
+
+/* A blank line between groups, which are what stands before the dot. */
+static bool begins_group(const struct field *f)
+{
+    size_t n = strcspn(f->name, ".");
+    return f > fields && f->name[n] && strncmp(f[-1].name, f->name, n + 1) != 0 && strncmp(f->name, "size.", 5) != 0;
+}
+
+void rf_layout_write(const struct rf_layout *l, FILE *to)
+{
+    for (const struct field *f = fields; f < fields + FIELDS; f++) {
+        const char *at = (const char *)l + f->offset;
+        int32_t n;
+        if (strcmp(f->name, "interpreter") == 0) {
+            for (unsigned i = 0; i < RF_LAYOUT_IDS && l->build_id[i][0]; i++)
+                fprintf(to, "build-id %s\n", l->build_id[i]);
+            putc('\n', to);
+        }
+        if (begins_group(f))
+            putc('\n', to);
+        memcpy(&n, at, sizeof n);
+        if (f->text)
+            fprintf(to, "%s %s\n", f->name, at);
+        else if (n == RF_UNKNOWN)
+            fprintf(to, "%s %s\n", f->name, unknown_text);
+        else
+            fprintf(to, "%s %d\n", f->name, (int)n);
+    }
 }

@@ -4,60 +4,108 @@
 
 #include "rayfall/object.h"
 #include "rayfall/text.h"
+#include "target/pages.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A runtime that is up has at least 249 builtins (2.0.0); a few may have been redefined by user code. */
-enum { BUILTINS_MIN = 100, DEPTH_MAX = 512, CODE_LOOK = 512 };
+enum { BUILTINS_MIN = 100, DEPTH_MAX = 512, EXEC_LOOK = 512, CODE_LOOK = 4096, SLOTS_MOST = 12 };
 
 static enum rf_status disagree(const struct rf_runtime *rt, struct rf_error *err, const char *what)
 {
     char layout[64];
     rf_layout_describe(&rt->layout, layout, sizeof layout);
     rf_fail(err, RF_TARGET, 0, "the layout (%s) does not fit the process: %s", layout, what);
-    rf_hint(err, "found: version '%s', build-id %s, %d opcodes", rt->version, rf_image_build_id(rt->image), rt->opcodes);
+    rf_hint(err, "found: version '%s', build-id %s, %d opcodes", rt->version, rf_image_build_id(rt->image),
+            rt->opcodes);
     rf_hint(err, "if rayforce is still starting, try again in a second");
     return RF_TARGET;
 }
 
-/* The interpreter asks ray_alloc for one exec block on entry, "mov $size,%edi" (seen on all releases). */
-static bool allocates_exec(const struct rf_runtime *rt)
+/* Somewhere in its code a function asks ray_alloc for so many bytes: "mov $size,%edi" (seen on all releases). */
+static bool allocates(const struct rf_runtime *rt, uint64_t function, uint64_t code_size, int32_t size)
 {
     unsigned char code[CODE_LOOK], want[5] = {0xbf};
-    memcpy(want + 1, &rt->layout.exec_size, 4);
-    return rf_image_read(rt->image, rt->interpreter, code, sizeof code) &&
-           memmem(code, sizeof code, want, sizeof want) != NULL;
+    size_t n = code_size < sizeof code ? (size_t)code_size : sizeof code;
+    memcpy(want + 1, &size, 4);
+    return rf_image_read(rt->image, function, code, n) && memmem(code, n, want, sizeof want) != NULL;
+}
+
+/* Does ray_fn make functions with another number of slots? One that leaves it to a helper says nothing. */
+static bool other_slots(const struct rf_runtime *rt, int32_t slots)
+{
+    struct rf_symbol fn;
+    bool other = false;
+    if (slots == RF_UNKNOWN || !rf_image_find(rt->image, "ray_fn", &fn) || allocates(rt, fn.addr, fn.size, 8 * slots))
+        return false;
+    for (int32_t n = LAMBDA_SLOTS; n <= SLOTS_MOST; n++)
+        other = other || allocates(rt, fn.addr, fn.size, 8 * n);
+    return other;
+}
+
+static bool has_size(const struct rf_runtime *rt, const char *symbol, int32_t size)
+{
+    struct rf_symbol s;
+    return !rf_image_find(rt->image, symbol, &s) || s.size == (uint64_t)size;
+}
+
+/* What the file says. A derived layout was read from there and need not be asked again. */
+static enum rf_status check_file(const struct rf_runtime *rt, struct rf_error *err)
+{
+    const struct rf_layout *l = &rt->layout;
+    if (rt->opcodes != l->opcodes)
+        return disagree(rt, err, "the dispatch table has another number of opcodes");
+    if (l->origin == RF_ORIGIN_DERIVED)
+        return RF_OK;
+    if (!allocates(rt, rt->interpreter, EXEC_LOOK, l->exec_size))
+        return disagree(rt, err, "the interpreter does not allocate an exec block of this size");
+    if (!has_size(rt, "g_env", l->size_g_env) || !has_size(rt, "g_sym", l->size_g_sym) ||
+        !has_size(rt, "g_pool", l->size_g_pool))
+        return disagree(rt, err, "a global has another size");
+    if (other_slots(rt, l->lambda_slots))
+        return disagree(rt, err, "functions are not allocated with so many slots");
+    return RF_OK;
+}
+
+static bool depth_makes_sense(const struct rf_runtime *rt, const struct rf_memory *live, int32_t field)
+{
+    int32_t depth;
+    return field == RF_UNKNOWN ||
+           (rf_read_i32(live, rf_vm_field(rt, 0, field), &depth) && depth >= 0 && depth <= DEPTH_MAX);
 }
 
 static enum rf_status check_vm(struct rf_runtime *rt, const struct rf_memory *live, struct rf_error *err)
 {
     const struct rf_layout *l = &rt->layout;
     uint64_t runtime, vms, nfo;
-    int32_t n, depth, scope;
+    int32_t n;
     int64_t handle;
     struct rf_obj o;
     if (!rf_read_u64(live, rt->runtime, &runtime) || !runtime)
         return disagree(rt, err, "__RUNTIME is not set: the runtime is not up");
+    if (rt->vm_in_tls) /* of which thread, and where, is known when one is stopped */
+        return RF_OK;
     if (!rf_read_u64(live, runtime, &vms) || !rf_read_i32(live, runtime + 8, &n) || n != 1 ||
         !rf_read_u64(live, vms, &rt->vm) || !rt->vm)
         return disagree(rt, err, "__RUNTIME holds no VM");
-    if (!rf_read_i32(live, rt->vm + (uint64_t)l->vm_eval_depth, &depth) || depth < 0 || depth > DEPTH_MAX ||
-        !rf_read_i32(live, rt->vm + (uint64_t)l->vm_scope_depth, &scope) || scope < 0 || scope > DEPTH_MAX)
+    if (!depth_makes_sense(rt, live, l->vm_eval_depth) || !depth_makes_sense(rt, live, l->vm_scope_depth))
         return disagree(rt, err, "the VM's depths make no sense");
-    if (!rf_read(live, rt->vm + (uint64_t)l->vm_ipc_handle, &handle, sizeof handle) || handle < -1)
+    if (l->vm_ipc_handle != RF_UNKNOWN &&
+        (!rf_read(live, rf_vm_field(rt, 0, l->vm_ipc_handle), &handle, sizeof handle) || handle < -1))
         return disagree(rt, err, "the VM's client handle makes no sense");
-    if (!rf_read_u64(live, rt->vm + (uint64_t)l->vm_nfo, &nfo) ||
-        (nfo && (!rf_obj_vector(live, nfo, RAY_LIST, 4, &o) || o.len != 4)))
+    if (l->vm_nfo != RF_UNKNOWN && (!rf_read_u64(live, rf_vm_field(rt, 0, l->vm_nfo), &nfo) ||
+                                    (nfo && (!rf_obj_vector(live, nfo, RAY_LIST, 4, &o) || o.len != 4))))
         return disagree(rt, err, "the VM's source information is none");
     return RF_OK;
 }
 
 /* One global: if it is a builtin, its C entry must be the start of a function and its inline name (13 characters at
- * most) that of the global, unless user code gave it another. Returns 1 for a sound builtin, 0 for another value, -1 for
- * one that disagrees. */
-static int check_global(const struct rf_runtime *rt, const struct rf_memory *live, int64_t key, uint64_t value, bool user)
+ * most) that of the global, unless user code gave it another. Returns 1 for a sound builtin, 0 for another value, -1
+ * for one that disagrees. */
+static int check_global(const struct rf_runtime *rt, const struct rf_memory *live, int64_t key, uint64_t value,
+                        bool user)
 {
     unsigned char h[RAY_HEADER];
     uint64_t native;
@@ -113,13 +161,15 @@ enum rf_status rf_layout_validate(struct rf_runtime *rt, const struct rf_memory 
                                   struct rf_error *err)
 {
     unsigned n = 0;
-    if (rt->opcodes != rt->layout.opcodes)
-        return disagree(rt, err, "the dispatch table has another number of opcodes");
-    if (!allocates_exec(rt))
-        return disagree(rt, err, "the interpreter does not allocate an exec block of this size");
-    enum rf_status s = check_vm(rt, live, err);
+    enum rf_status s = check_file(rt, err);
     if (s == RF_OK)
-        s = check_globals(rt, live, &n, err);
+        s = check_vm(rt, live, err);
+    if (s == RF_OK) {
+        struct rf_pages pages;
+        rf_pages_open(&pages, live);
+        s = check_globals(rt, &pages.memory, &n, err);
+        rf_pages_close(&pages);
+    }
     if (builtins)
         *builtins = n;
     return s;

@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-enum { DISPATCH_MAX = 256 };
-
 /* Reads the snapshot, and the live process where the snapshot has nothing. */
 struct view {
     struct rf_memory memory;
@@ -37,19 +35,6 @@ static bool view_read(const struct rf_memory *m, uint64_t addr, void *to, size_t
     return rf_snapshot_read(&v->s->memory, addr, to, n) || rf_read(v->live, addr, to, n);
 }
 
-/* The entry code of the interpreter lies before the first handler (releases §2.3, disassembly of each release). */
-static uint64_t lowest_handler(const struct rf_runtime *rt, const struct rf_memory *live)
-{
-    uint64_t table[DISPATCH_MAX], low = UINT64_MAX;
-    size_t n = rt->opcodes < DISPATCH_MAX ? (size_t)rt->opcodes : DISPATCH_MAX;
-    if (!rf_read(live, rt->dispatch, table, n * sizeof *table))
-        return 0;
-    for (size_t i = 0; i < n; i++)
-        if (table[i] < low)
-            low = table[i];
-    return low - rt->interpreter < rt->interpreter_size ? low : 0;
-}
-
 struct rf_decoder *rf_decoder_new(const struct rf_runtime *rt, const struct rf_memory *live)
 {
     struct rf_decoder *d = calloc(1, sizeof *d);
@@ -57,7 +42,7 @@ struct rf_decoder *rf_decoder_new(const struct rf_runtime *rt, const struct rf_m
         return NULL;
     d->rt = rt;
     d->live = live;
-    d->handlers = lowest_handler(rt, live);
+    d->handlers = rf_interpreter_handlers(rt, live);
     d->names = rf_names_new(rt);
     d->sources = rf_sources_new();
     d->builtins = rf_builtins_new(rt, live);

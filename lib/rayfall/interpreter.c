@@ -5,7 +5,20 @@
 
 static const unsigned char saved_regs[IP_SAVED] = {RF_RBX, RF_RBP, RF_R12, RF_R13, RF_R14, RF_R15};
 
-enum { FRAME_WORDS_MAX = 1024, ENTRY_BYTES = 32 };
+enum { FRAME_WORDS_MAX = 1024, ENTRY_BYTES = 32, DISPATCH_MAX = 256 };
+
+/* The entry code of the interpreter lies before the first handler (releases §2.3, disassembly of each release). */
+uint64_t rf_interpreter_handlers(const struct rf_runtime *rt, const struct rf_memory *live)
+{
+    uint64_t table[DISPATCH_MAX], low = UINT64_MAX;
+    size_t n = rt->opcodes < DISPATCH_MAX ? (size_t)rt->opcodes : DISPATCH_MAX;
+    if (!rf_read(live, rt->dispatch, table, n * sizeof *table))
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        if (table[i] < low)
+            low = table[i];
+    return low - rt->interpreter < rt->interpreter_size ? low : 0;
+}
 
 /* Words that belong to frame k: from its stack pointer to that of its caller. */
 static size_t frame_words(const struct rf_native_stack *native, size_t k)
@@ -123,7 +136,7 @@ static enum rf_ip_found live_line(const struct rf_ip_view *v, uint32_t *line)
     }
     size_t n = rf_ip_candidates(v, c);
     *line = 0;
-    if (n == 0)
+    if (n == 0 || !v->fn->code.sound) /* opcodes that are not known: where its instructions are is not known either */
         return RF_IP_OPEN;
     *line = line_at(v->fn, c[0]->end);
     for (size_t i = 1; i < n; i++)
@@ -135,7 +148,7 @@ static enum rf_ip_found live_line(const struct rf_ip_view *v, uint32_t *line)
 }
 
 /* A caller goes on behind a call of its own bytecode; anything else is not a return stack. */
-static bool sound_return(const struct rf_lambda *fn, const struct rf_exec *e, const struct rf_return *r)
+bool rf_return_sound(const struct rf_lambda *fn, const struct rf_exec *e, const struct rf_return *r)
 {
     if (r->fp < 0 || r->fp > e->sp || r->ip <= 0)
         return false;
@@ -153,7 +166,7 @@ static void emit_callers(struct rf_interpreter *in, const struct rf_exec *e, con
     struct rf_return r[EXEC_INDEX_MAX];
     const struct rf_lambda *cur = running;
     uint64_t last = 0;
-    if (!rf_exec_returns(in->m, &in->rt->layout, e, 0, e->rp, r))
+    if ((in->rt->off & RF_OFF_CALLERS) || !rf_exec_returns(in->m, &in->rt->layout, e, 0, e->rp, r))
         return;
     for (int32_t i = e->rp - 1; i >= 0; i--) {
         if (r[i].fn && r[i].fn != last) {
@@ -164,7 +177,7 @@ static void emit_callers(struct rf_interpreter *in, const struct rf_exec *e, con
     }
     for (int32_t i = 0; i < e->rp; i++)
         if (fn[i])
-            emit(ctx, &(struct rf_activation){fn[i], sound_return(fn[i], e, &r[i]) ? line_at(fn[i], (uint32_t)r[i].ip) : 0});
+            emit(ctx, &(struct rf_activation){fn[i], rf_return_sound(fn[i], e, &r[i]) ? line_at(fn[i], (uint32_t)r[i].ip) : 0});
 }
 
 enum rf_ip_found rf_interpreter_frame(struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,

@@ -26,6 +26,12 @@ struct rf_interpreter {
     size_t n_used;
 };
 
+/* Lowest address of an opcode's handler, 0 when they are not in the interpreter. */
+uint64_t rf_interpreter_handlers(const struct rf_runtime *rt, const struct rf_memory *live);
+
+/* Does a caller go on behind a call of its own bytecode? What else is read is no return stack. */
+bool rf_return_sound(const struct rf_lambda *fn, const struct rf_exec *e, const struct rf_return *r);
+
 /* Calls emit for each function on frame k of the stack, oldest first. Older frames must have been visited before. Returns how
  * the innermost one's instruction was found; RF_IP_NONE: neither a block nor a lambda was found, nothing emitted. */
 enum rf_ip_found rf_interpreter_frame(struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,

@@ -6,7 +6,6 @@
 enum {
     HEAD_SLOTS = 24,   /* operand stack copied with a block's head: most stacks are shallower */
     HEAD_RETURNS = 8,
-    VM_BYTES = 64,     /* of ray_vm_t: depths, nfo, client handle */
     BLOCKS_MAX = 24,   /* execution blocks considered; nesting natively deeper than that is rare */
     PROLOGUE_WORDS = 16,
     CODE_BYTES = 1024, /* of an unknown lambda's bytecode, constants and debug vector */
@@ -31,7 +30,7 @@ static bool asked(const struct request *r, uint64_t addr, uint32_t size)
 
 static void ask(struct request *r, uint64_t addr, uint32_t size)
 {
-    if (r->n < r->max && size && !asked(r, addr, size))
+    if (r->n < r->max && size && addr && !asked(r, addr, size))
         r->out[r->n++] = (struct rf_range){addr, size};
 }
 
@@ -170,7 +169,7 @@ static void ask_source(const struct rf_probe *p, struct request *r, unsigned rou
     uint64_t nfo, element[4];
     struct rf_obj o;
     const struct rf_memory *m = &r->s->memory;
-    if (!rf_read_u64(m, p->rt->vm + (uint64_t)p->rt->layout.vm_nfo, &nfo) || !rf_obj_plausible(nfo))
+    if (!rf_read_u64(m, rf_vm_field(p->rt, r->s->fs_base, p->rt->layout.vm_nfo), &nfo) || !rf_obj_plausible(nfo))
         return;
     if (round == 1) {
         ask(r, nfo, RAY_HEADER + sizeof element);
@@ -194,7 +193,8 @@ size_t rf_probe_select(void *ctx, const struct rf_snapshot *s, unsigned round, s
     if (round == 0) {
         ask(&r, p->rt->parallel_flag, 4);
         ask(&r, p->rt->g_pool, (uint32_t)l->size_g_pool);
-        ask(&r, p->rt->vm, VM_BYTES);
+        ask(&r, rf_vm_field(p->rt, s->fs_base, l->vm_nfo), 8);
+        ask(&r, rf_vm_field(p->rt, s->fs_base, l->vm_ipc_handle), 8);
         ask_heads(p, &r);
         ask_prologue(&r);
     } else if (round == 1) {

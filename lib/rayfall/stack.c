@@ -69,8 +69,8 @@ static void sources_in_force(struct walk *k)
     uint64_t nfo = 0;
     int64_t handle = -1;
     const struct rf_layout *l = &k->w->rt->layout;
-    rf_read_u64(k->w->m, k->w->rt->vm + (uint64_t)l->vm_nfo, &nfo);
-    rf_read(k->w->m, k->w->rt->vm + (uint64_t)l->vm_ipc_handle, &handle, sizeof handle);
+    rf_read_u64(k->w->m, rf_vm_field(k->w->rt, k->s->fs_base, l->vm_nfo), &nfo);
+    rf_read(k->w->m, rf_vm_field(k->w->rt, k->s->fs_base, l->vm_ipc_handle), &handle, sizeof handle);
     k->from_client = handle >= 0;
     k->force[k->n_force++] = (struct source_switch){0, nfo};
     for (size_t i = 0; i < k->native->n && k->n_force < SWITCHES_MAX; i++)
@@ -145,7 +145,7 @@ static void push_activation(void *ctx, const struct rf_activation *a)
         k->fn_file = text("<unknown>");
     else if (same_text(a->fn->file, text("repl")))
         k->fn_file = text(k->from_client && a->fn->nfo == k->force[0].nfo ? "<ipc>" : "<repl>");
-    rf_stack_push(k->w->out, k->fn_file, a->line, a->fn->name);
+    rf_stack_push(k->w->out, k->fn_file, k->w->rt->off & RF_OFF_LINES ? 0 : a->line, a->fn->name);
 }
 
 static void count(struct rf_decode_stats *s, enum rf_ip_found found)

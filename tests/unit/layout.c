@@ -1,5 +1,5 @@
-/* layout.c: catalog entries as text, and whether one fits a process: a made-up one, which fits release 2.4.0 in everything
- * until a test changes one thing. The functions of this program stand in for the engine's. */
+/* layout.c: catalog entries as text, and whether one fits a process: a made-up one, which fits release 2.4.0 in
+ * everything until a test changes one thing. The functions of this program stand in for the engine's. */
 #include "fake_memory.h"
 
 #include <setjmp.h>
@@ -22,12 +22,13 @@ __attribute__((noinline)) int layout_test_native(int x)
 
 /* --- text ------------------------------------------------------------------------------------------- */
 
-static const char *const whole = "release 9.9.9\ncore 9.9\ncompiler cc 1\ninterpreter vm_exec\nopcodes 33\n"
-                                 "size.interpreter 1\nsize.g_env 2\nsize.g_sym 3\nsize.g_pool 4\n"
-                                 "exec.size 5\nexec.order 15\nexec.sp 6\nexec.fp 7\nexec.rp 8\nexec.fn 9\nexec.tp 10\n"
-                                 "exec.ps 11\nexec.rs 0x10\nvm.eval_depth 13\nvm.scope_depth 14\nvm.nfo 15\nvm.ipc_handle 16\n"
-                                 "lambda.slots 7\nenv.vals 18\nenv.user 19\nenv.count 20\nenv.max 21\n"
-                                 "pool.n_workers 22\npool.task_claim 23\npool.task_limit 24\n";
+static const char *const whole =
+    "release 9.9.9\ncore 9.9\ncompiler cc 1\ninterpreter vm_exec\nopcodes 33\n"
+    "size.interpreter 1\nsize.g_env 2\nsize.g_sym 3\nsize.g_pool 4\n"
+    "exec.size 5\nexec.order 15\nexec.sp 6\nexec.fp 7\nexec.rp 8\nexec.fn 9\nexec.tp 10\n"
+    "exec.ps 11\nexec.rs 0x10\nvm.via runtime\nvm.eval_depth 13\nvm.scope_depth 14\nvm.nfo 15\nvm.ipc_handle 16\n"
+    "lambda.slots 7\nenv.vals 18\nenv.user 19\nenv.count 20\nenv.max 21\n"
+    "pool.n_workers 22\npool.task_claim 23\npool.task_limit 24\n";
 
 static void text_is_parsed(void **state)
 {
@@ -52,11 +53,11 @@ static void text_is_parsed(void **state)
 static void mistakes_are_found_in_their_line(void **state)
 {
     static const char *const wrong[] = {
-        "opcode 33",                      /* no such name */
-        "opcodes",                        /* no value */
+        "opcode 33", /* no such name */
+        "opcodes",   /* no value */
         "opcodes ",
         "release",
-        "opcodes 33",                     /* for the second time */
+        "opcodes 33", /* for the second time */
         "release 9.9.8",
         "zz 33 # comment",
         "build-id",
@@ -65,13 +66,15 @@ static void mistakes_are_found_in_their_line(void **state)
         "vm.nfo\t15",
     };
     struct rf_layout l;
-    unsigned line;
+    unsigned line, where = 2; /* behind the whole and a comment */
     char text[4096];
     (void)state;
+    for (const char *c = whole; *c; c++)
+        where += *c == '\n';
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        snprintf(text, sizeof text, "%s# line 31\n%s\n# more\n", whole, wrong[i]);
+        snprintf(text, sizeof text, "%s# comment\n%s\n# more\n", whole, wrong[i]);
         line = 0;
-        if (rf_layout_parse(&l, text, &line) || line != 32)
+        if (rf_layout_parse(&l, text, &line) || line != where)
             fail_msg("'%s': line %u", wrong[i], line);
     }
 }
@@ -141,7 +144,8 @@ static void the_catalog_is_sound(void **state)
         assert_true(l.exec_ps + 8 * EXEC_INDEX_MAX <= l.exec_rs);
         assert_true(l.exec_rs + 16 * EXEC_INDEX_MAX <= l.exec_size);
         assert_true(l.exec_tp + 4 <= l.exec_ps && l.exec_fn + 8 <= l.exec_ps);
-        assert_true(RAY_HEADER + l.exec_size <= 1 << l.exec_order && RAY_HEADER + l.exec_size > 1 << (l.exec_order - 1));
+        assert_true(RAY_HEADER + l.exec_size <= 1 << l.exec_order &&
+                    RAY_HEADER + l.exec_size > 1 << (l.exec_order - 1));
         assert_true(l.env_vals == 8 * l.env_max && l.env_user == 16 * l.env_max && l.env_count == 17 * l.env_max);
         assert_true(l.env_count + 4 <= l.size_g_env);
         assert_true(l.lambda_slots >= LAMBDA_SLOTS);
@@ -343,7 +347,7 @@ static void builtins_disagree(struct fixture *x, unsigned offset, uint64_t wrong
 static void natives_that_are_none(void **state)
 {
     struct fixture *x = *state;
-    builtins_disagree(x, RAY_NATIVE, x->native + 1); /* inside a function, not its start */
+    builtins_disagree(x, RAY_NATIVE, x->native + 1);        /* inside a function, not its start */
     builtins_disagree(x, RAY_NATIVE, x->f->rt.interpreter); /* data */
     builtins_disagree(x, RAY_NATIVE, 0);
     builtins_disagree(x, RAY_NATIVE, UINT64_MAX);
@@ -377,7 +381,7 @@ static void no_layout_for_another_program(void **state)
     struct fixture *x = *state;
     struct rf_runtime rt;
     assert_false(rf_image_is_rayforce(x->image));
-    assert_int_equal(rf_layout_choose(&rt, x->image, &x->err), RF_TARGET);
+    assert_int_equal(rf_layout_choose(&rt, x->image, true, &x->err), RF_TARGET);
     assert_non_null(strstr(x->err.what, "__RUNTIME"));
 }
 
