@@ -59,6 +59,7 @@ struct rf_session_options {
     double rate_hz;          /* ticks per second, 1 to 10000 */
     bool no_catalog;         /* derive the layout from the target's code, also where the catalog has it */
     double max_stop_percent; /* lower the rate when a thread was held longer than this share of a second */
+    bool want_expr;          /* keep the text of each form, for RF_COLUMN_EXPR */
 };
 
 enum rf_target_state {
@@ -84,6 +85,8 @@ enum rf_target_state rf_session_state(const struct rf_session *s);
 double rf_session_rate(const struct rf_session *s);
 /* One line, "rayforce 2.4.0 (layout: catalog 2.4.0), 3 threads": what is being sampled. */
 const char *rf_session_describe(const struct rf_session *s);
+/* The target's working directory when the session was opened; NULL when it could not be read. */
+const char *rf_session_folder(const struct rf_session *s);
 
 /* The account of a session: where each tick, sample and nanosecond went. */
 struct rf_account {
@@ -116,11 +119,27 @@ const struct rf_profile *rf_session_profile(const struct rf_session *s);
 
 /* --- formats ----------------------------------------------------------------------------------------- */
 
+/* What rows of tables and frames of folded stacks are: see rf_views. */
+enum rf_view { RF_VIEW_LINE, RF_VIEW_FN, RF_VIEW_FILE, RF_VIEW_QUERY, RF_VIEW_EXPR };
+/* Further columns of tables, for views by line and by expression: see rf_columns. */
+enum rf_column { RF_COLUMN_COL, RF_COLUMN_EXPR, RF_COLUMNS };
+
+struct rf_choice {
+    const char *name, *about; /* one line for --help and the manual */
+};
+/* Tables indexed by these enumerations; they end with an entry whose name is NULL. */
+const struct rf_choice *rf_views(void);
+const struct rf_choice *rf_columns(void);
+
 struct rf_render {
-    bool functions;       /* rows by function instead of by line; folded frames lose their line (-F) */
-    size_t rows;          /* table: at most so many rows, 0 for all */
-    unsigned width;       /* table: columns of the terminal, 0 when unknown */
-    bool colour;          /* table: the output is a terminal that takes colour */
+    enum rf_view view;
+    enum rf_column column[RF_COLUMNS]; /* those asked for, each once */
+    size_t n_columns;
+    bool no_text;       /* withhold text that came from no file: a number stands for each */
+    const char *folder; /* relative file names are shown as seen from there; NULL: as the target knows them */
+    size_t rows;        /* table: at most so many rows, 0 for all */
+    unsigned width;     /* table: columns of the terminal, 0 when unknown */
+    bool colour;        /* table: the output is a terminal that takes colour */
 };
 
 struct rf_format {

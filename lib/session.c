@@ -30,6 +30,7 @@ struct rf_session {
     uint64_t first_ns, last_ns, checked_ns;
     uint64_t charged_at_open;
     char describe[400];
+    char folder[4096];
 };
 
 static uint64_t now_ns(void)
@@ -122,6 +123,8 @@ enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_
         return status;
     }
     describe(s);
+    if (!rf_process_folder(s->process, s->folder, sizeof s->folder))
+        s->folder[0] = '\0';
     s->rate = o->rate_hz;
     s->max_stop_percent = o->max_stop_percent;
     s->charged_at_open = rf_process_cpu_ns(s->process);
@@ -168,6 +171,11 @@ double rf_session_rate(const struct rf_session *s)
 const char *rf_session_describe(const struct rf_session *s)
 {
     return s->describe;
+}
+
+const char *rf_session_folder(const struct rf_session *s)
+{
+    return s->folder[0] ? s->folder : NULL;
 }
 
 const struct rf_profile *rf_session_profile(const struct rf_session *s)

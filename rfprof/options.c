@@ -17,6 +17,7 @@ struct row {
     /* Takes the argument; false when it makes no sense. What would, is in `expects`. */
     bool (*take)(struct options *o, const char *argument);
     const char *expects;
+    const struct rf_choice *(*choices)(void); /* and the names that it goes on with */
 };
 
 pid_t parse_pid(const char *text)
@@ -79,10 +80,63 @@ static bool take_format(struct options *o, const char *text)
     return false;
 }
 
+/* The index of a name, of n characters, in a table; -1 when it is not there. */
+static int choice(const struct rf_choice *table, const char *name, size_t n)
+{
+    for (int i = 0; table[i].name; i++)
+        if (strlen(table[i].name) == n && !memcmp(table[i].name, name, n))
+            return i;
+    return -1;
+}
+
+static bool take_by(struct options *o, const char *text)
+{
+    int i = choice(rf_views(), text, strlen(text));
+    if (i >= 0)
+        o->view = (enum rf_view)i;
+    return i >= 0;
+}
+
 static bool take_functions(struct options *o, const char *text)
 {
     (void)text;
-    return o->functions = true;
+    o->view = RF_VIEW_FN;
+    return true;
+}
+
+/* One that was named before keeps its place. */
+static void add_column(struct options *o, enum rf_column column)
+{
+    for (size_t i = 0; i < o->n_columns; i++)
+        if (o->column[i] == column)
+            return;
+    o->column[o->n_columns++] = column;
+}
+
+static bool take_columns(struct options *o, const char *text)
+{
+    for (;;) {
+        size_t n = strcspn(text, ",");
+        int i = choice(rf_columns(), text, n);
+        if (i < 0)
+            return false;
+        add_column(o, (enum rf_column)i);
+        if (!text[n])
+            return true;
+        text += n + 1;
+    }
+}
+
+static bool take_no_text(struct options *o, const char *text)
+{
+    (void)text;
+    return o->no_text = true;
+}
+
+static bool take_full_paths(struct options *o, const char *text)
+{
+    (void)text;
+    return o->full_paths = true;
 }
 
 static bool take_no_catalog(struct options *o, const char *text)
@@ -117,28 +171,34 @@ static bool take_version(struct options *o, const char *text)
     return o->version = true;
 }
 
-enum { LONG_ONLY = UCHAR_MAX + 1, MAX_STOP = LONG_ONLY, NO_CATALOG, VERSION };
+enum { LONG_ONLY = UCHAR_MAX + 1, BY = LONG_ONLY, COLUMNS, FULL_PATHS, NO_TEXT, MAX_STOP, NO_CATALOG, VERSION };
 
 static const struct row rows[] = {
     {'p', "pid", "PID", "the process to sample, decimal or 0x hex", FOR_RECORD | FOR_CHECK, take_pid,
-     "a process id, decimal or 0x hex"},
+     "a process id, decimal or 0x hex", NULL},
     {'d', "duration", "SEC", "how long, fractions allowed (default: until Ctrl-C or the target ends)", FOR_RECORD,
-     take_duration, "seconds, more than 0"},
+     take_duration, "seconds, more than 0", NULL},
     {'r', "rate", "HZ", "samples per second and thread, 1 to 10000 (default 100)", FOR_RECORD, take_rate,
-     "a number from 1 to 10000"},
+     "a number from 1 to 10000", NULL},
     {'o', "output", "FILE", "write there, the format by the extension; may be repeated; - is stdout", FOR_RECORD,
-     take_output, "a file name that was not given before, 16 at most"},
+     take_output, "a file name that was not given before, 16 at most", NULL},
     {'f', "format", "NAME", "format of stdout, or of files whose extension says nothing", FOR_RECORD, take_format,
-     "one of the formats that rfprof --help lists"},
-    {'F', "functions", NULL, "one row for each function instead of each line", FOR_RECORD, take_functions, NULL},
+     "one of the formats that rfprof --help lists", NULL},
+    {BY, "by", "VIEW", "what rows are (default line), see below", FOR_RECORD, take_by, "one of", rf_views},
+    {'F', "functions", NULL, "short for --by fn", FOR_RECORD, take_functions, NULL, NULL},
+    {COLUMNS, "columns", "LIST", "further columns of tables, see below; commas between them", FOR_RECORD, take_columns,
+     "names out of", rf_columns},
+    {FULL_PATHS, "full-paths", NULL, "file names as seen from the target's working directory", FOR_RECORD,
+     take_full_paths, NULL, NULL},
+    {NO_TEXT, "no-text", NULL, "a number in place of text that clients sent", FOR_RECORD, take_no_text, NULL, NULL},
     {MAX_STOP, "max-stop", "PERCENT", "lower the rate when any thread is held for longer (default 5)", FOR_RECORD,
-     take_max_stop, "a share in percent, 0.01 to 100"},
+     take_max_stop, "a share in percent, 0.01 to 100", NULL},
     {NO_CATALOG, "no-catalog", NULL, "derive the layout from the target's code, also when its release is known",
-     FOR_RECORD | FOR_CHECK, take_no_catalog, NULL},
-    {'q', "quiet", NULL, "no status on stderr, only errors", FOR_RECORD, take_quiet, NULL},
-    {'v', "verbose", NULL, "say what was found and how well it went", FOR_RECORD, take_verbose, NULL},
-    {'h', "help", NULL, "this text", FOR_RECORD | FOR_CHECK | FOR_LAYOUT, take_help, NULL},
-    {VERSION, "version", NULL, "the version of rfprof", FOR_RECORD | FOR_CHECK | FOR_LAYOUT, take_version, NULL},
+     FOR_RECORD | FOR_CHECK, take_no_catalog, NULL, NULL},
+    {'q', "quiet", NULL, "no status on stderr, only errors", FOR_RECORD, take_quiet, NULL, NULL},
+    {'v', "verbose", NULL, "say what was found and how well it went", FOR_RECORD, take_verbose, NULL, NULL},
+    {'h', "help", NULL, "this text", FOR_RECORD | FOR_CHECK | FOR_LAYOUT, take_help, NULL, NULL},
+    {VERSION, "version", NULL, "the version of rfprof", FOR_RECORD | FOR_CHECK | FOR_LAYOUT, take_version, NULL, NULL},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -167,12 +227,24 @@ static void describe(struct option *longs, char *shorts)
     *shorts = '\0';
 }
 
+/* What an option's argument should be. */
+static void expected(const struct row *row, char *to, size_t size)
+{
+    size_t used = (size_t)snprintf(to, size, "%s", row->expects);
+    const struct rf_choice *c = row->choices ? row->choices() : NULL;
+    for (size_t i = 0; c && c[i].name && used < size; i++)
+        used += (size_t)snprintf(to + used, size - used, "%s%s", i ? ", " : " ", c[i].name);
+}
+
 /* The option that getopt_long(3) just refused, as the user wrote it. */
 static int refuse(int why, char **argv)
 {
     const struct row *row = row_of(optopt);
-    if (why == ':' && row)
-        return complain_usage("--%s needs an argument: %s", row->name, row->expects);
+    char what[128];
+    if (why == ':' && row) {
+        expected(row, what, sizeof what);
+        return complain_usage("--%s needs an argument: %s", row->name, what);
+    }
     if (optopt && !row)
         return complain_usage("there is no option -%c", optopt);
     if (row)
@@ -194,7 +266,7 @@ static int refuse_operand(const char *text)
 int options_parse(struct options *o, unsigned verb, const char *verb_name, int argc, char **argv)
 {
     struct option longs[ROWS + 1];
-    char shorts[2 * ROWS + 2];
+    char shorts[2 * ROWS + 2], what[128];
     describe(longs, shorts);
     *o = (struct options){.rate = 100, .max_stop = 5};
     opterr = 0;
@@ -205,9 +277,13 @@ int options_parse(struct options *o, unsigned verb, const char *verb_name, int a
         const struct row *row = row_of(letter);
         if (!(row->verbs & verb))
             return complain_usage("%s takes no --%s", verb_name, row->name);
-        if (!row->take(o, optarg))
-            return complain_usage("--%s '%s': expected %s", row->name, optarg, row->expects);
+        if (!row->take(o, optarg)) {
+            expected(row, what, sizeof what);
+            return complain_usage("--%s '%s': expected %s", row->name, optarg, what);
+        }
     }
+    if (o->n_columns && o->view != RF_VIEW_LINE && o->view != RF_VIEW_EXPR)
+        return complain_usage("--columns: only rows by line or expr have them, not those by %s", rf_views()[o->view].name);
     if (verb == FOR_LAYOUT && optind < argc)
         o->file = argv[optind++];
     return optind < argc ? refuse_operand(argv[optind]) : 0;
@@ -222,6 +298,13 @@ void options_help(FILE *to)
             snprintf(letter, sizeof letter, "-%c, ", rows[i].letter);
         snprintf(left, sizeof left, "%s--%s %s", letter, rows[i].name, rows[i].argument ? rows[i].argument : "");
         fprintf(to, "  %-24s %s\n", left, rows[i].help);
+    }
+    for (size_t i = 0; i < ROWS; i++) {
+        if (!rows[i].choices)
+            continue;
+        fprintf(to, "\n%s (--%s):\n", rows[i].choices == rf_views ? "views" : "columns", rows[i].name);
+        for (const struct rf_choice *c = rows[i].choices(); c->name; c++)
+            fprintf(to, "  %-8s %s\n", c->name, c->about);
     }
     fputs("\nformats (a terminal gets table, a regular file tsv, anything else folded):\n", to);
     for (const struct rf_format *f = rf_formats(); f->name; f++) {

@@ -11,11 +11,15 @@ struct options {
     pid_t pid;       /* 0: not given */
     double duration; /* seconds; 0: until Ctrl-C or the target ends */
     double rate, max_stop;
+    enum rf_view view;
+    enum rf_column column[RF_COLUMNS];
+    size_t n_columns;
+    bool no_text, full_paths;
     const char *output[OUTPUTS_MAX];
     size_t n_outputs;
     const struct rf_format *format; /* NULL: not given */
     const char *file; /* layout: the ELF file */
-    bool functions, no_catalog, quiet, verbose, help, version;
+    bool no_catalog, quiet, verbose, help, version;
 };
 
 /* Fills *o from the arguments behind the verb. 0, or the exit code of a usage error that was reported. */

@@ -130,9 +130,10 @@ enum rf_status output_prepare(struct output *o, const char *name, const struct r
     return RF_OK;
 }
 
-enum rf_status output_render(struct output *o, const struct rf_profile *profile, bool functions, struct rf_error *err)
+enum rf_status output_render(struct output *o, const struct rf_profile *profile, const struct rf_render *view,
+                             struct rf_error *err)
 {
-    struct rf_render how = {.functions = functions};
+    struct rf_render how = *view;
     struct winsize size;
     if (o->terminal) {
         const char *term = getenv("TERM");

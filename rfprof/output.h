@@ -23,7 +23,9 @@ struct output {
  * by kind: table for a terminal, tsv for a file, folded for anything else. */
 enum rf_status output_prepare(struct output *o, const char *name, const struct rf_format *fallback,
                               struct rf_error *err);
-enum rf_status output_render(struct output *o, const struct rf_profile *profile, bool functions, struct rf_error *err);
+/* As `view` says, and for a terminal as wide as it is. */
+enum rf_status output_render(struct output *o, const struct rf_profile *profile, const struct rf_render *view,
+                             struct rf_error *err);
 /* A reader that went away (EPIPE) is no error. */
 enum rf_status output_write(const struct output *o, struct rf_error *err);
 void output_free(struct output *o);

@@ -177,9 +177,14 @@ static void tell_beginning(const struct recording *r)
 /* Renders everything, lets go of the target, writes everything. The first failure is the one reported. */
 static enum rf_status finish(struct recording *r, struct rf_error *err)
 {
+    const struct options *o = r->options;
+    struct rf_render how = {.view = o->view, .n_columns = o->n_columns, .no_text = o->no_text};
+    memcpy(how.column, o->column, sizeof how.column);
+    if (o->full_paths)
+        how.folder = rf_session_folder(r->session);
     enum rf_status status = RF_OK;
     for (size_t i = 0; i < r->n_outputs && status == RF_OK; i++)
-        status = output_render(&r->output[i], rf_session_profile(r->session), r->options->functions, err);
+        status = output_render(&r->output[i], rf_session_profile(r->session), &how, err);
     rf_session_close(r->session);
     r->session = NULL;
     if (status != RF_OK)
@@ -216,10 +221,19 @@ static enum rf_status no_samples(const struct rf_account *a, uint64_t wall_ns, s
     return RF_NO_SAMPLES;
 }
 
+static bool asks_for_expr(const struct options *o)
+{
+    bool asks = o->view == RF_VIEW_EXPR;
+    for (size_t i = 0; i < o->n_columns; i++)
+        asks |= o->column[i] == RF_COLUMN_EXPR;
+    return asks;
+}
+
 static enum rf_status record(struct recording *r, struct rf_error *err)
 {
     const struct options *o = r->options;
     struct rf_session_options how = {.pid = o->pid, .rate_hz = o->rate, .no_catalog = o->no_catalog, .max_stop_percent = o->max_stop};
+    how.want_expr = asks_for_expr(o);
     struct rf_error trouble = {0}, unwritten = {0};
     struct rf_account account;
     enum rf_status status = prepare_outputs(r, err);
@@ -227,6 +241,8 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
         status = catch_signals(r, err);
     if (status == RF_OK)
         status = rf_session_open(&r->session, &how, err);
+    if (status == RF_OK && o->full_paths && !rf_session_folder(r->session))
+        status = rf_fail(err, RF_FAILURE, 0, "cannot read the working directory of %d, for --full-paths", o->pid);
     if (status != RF_OK)
         return status;
     r->begin_ns = now_ns();

@@ -21,8 +21,9 @@ struct text {
 struct frame {
     UT_hash_handle hh;
     struct frame_key {
-        const struct text *file, *fn; /* interned: equal texts are the same object */
-        uint64_t line;
+        const struct text *file, *fn, *expr, *query; /* interned: equal texts are the same object */
+        uint32_t line, col;
+        uint64_t named; /* as wide as the rest: the key is hashed as bytes and must have no padding */
     } key;
     uint32_t id;
 };
@@ -134,8 +135,14 @@ static const struct text *intern_text(struct rf_profile *p, struct rf_text from)
 
 uint32_t rf_profile_intern(struct rf_profile *p, const struct rf_frame *frame)
 {
-    struct frame_key key = {intern_text(p, frame->file), intern_text(p, frame->fn), frame->line};
-    if (!key.file || !key.fn)
+    struct frame_key key = {.file = intern_text(p, frame->file),
+                            .fn = intern_text(p, frame->fn),
+                            .expr = intern_text(p, frame->expr),
+                            .query = intern_text(p, frame->query),
+                            .line = frame->line,
+                            .col = frame->col,
+                            .named = frame->named};
+    if (!key.file || !key.fn || !key.expr || !key.query)
         return UINT32_MAX;
     struct frame *f;
     HASH_FIND(hh, p->frames, &key, sizeof key, f);
@@ -201,7 +208,10 @@ enum rf_status rf_profile_add(struct rf_profile *p, const struct rf_frame *frame
         return RF_OK;
     uint32_t at = 0;
     for (size_t i = 0; i < n; i++) {
-        struct rf_frame f = {bounded(frame[i].file), bounded(frame[i].fn), frame[i].line};
+        struct rf_frame f = frame[i];
+        struct rf_text *const texts[] = {&f.file, &f.fn, &f.expr, &f.query};
+        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+            *texts[k] = bounded(*texts[k]);
         uint32_t id = rf_profile_intern(p, &f);
         at = id == UINT32_MAX ? id : rf_profile_child(p, at, id);
         if (at == UINT32_MAX)
@@ -226,10 +236,21 @@ size_t rf_profile_frames(const struct rf_profile *p)
     return p->n_frames;
 }
 
+static struct rf_text as_text(const struct text *t)
+{
+    return (struct rf_text){t->s, t->n};
+}
+
 struct rf_frame rf_profile_frame(const struct rf_profile *p, size_t i)
 {
     const struct frame_key *key = &p->by_id[i]->key;
-    return (struct rf_frame){{key->file->s, key->file->n}, {key->fn->s, key->fn->n}, (uint32_t)key->line};
+    return (struct rf_frame){.file = as_text(key->file),
+                             .fn = as_text(key->fn),
+                             .line = key->line,
+                             .col = key->col,
+                             .expr = as_text(key->expr),
+                             .query = as_text(key->query),
+                             .named = key->named};
 }
 
 size_t rf_profile_nodes(const struct rf_profile *p)

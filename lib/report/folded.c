@@ -1,6 +1,6 @@
 /* folded.c: one line for each stack, "root;...;leaf count", as flamegraph.pl and inferno read them. */
 #include "formats.h"
-#include "rows.h"
+#include "view.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,20 +16,27 @@ static void put_name(FILE *to, struct rf_text name)
     }
 }
 
+/* "fn (file:line:col)", of which what is not known or not told apart is absent. */
 static void put_frame(FILE *to, const struct rf_frame *f)
 {
+    if (!f->fn.n) {
+        put_name(to, f->file);
+        return;
+    }
     put_name(to, f->fn);
     fputs(" (", to);
     put_name(to, f->file);
     if (f->line)
         fprintf(to, ":%" PRIu32, f->line);
+    if (f->col)
+        fprintf(to, ":%" PRIu32, f->col);
     putc(')', to);
 }
 
 enum rf_status rf_write_folded(const struct rf_profile *p, const struct rf_render *how, FILE *to, struct rf_error *err)
 {
     struct rf_profile *shown;
-    enum rf_status status = rf_printable(p, how->functions, &shown, err);
+    enum rf_status status = rf_printable(p, how, how->view == RF_VIEW_EXPR, &shown, err);
     if (status != RF_OK)
         return status;
     size_t n = rf_profile_nodes(shown);

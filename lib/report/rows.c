@@ -1,61 +1,8 @@
 /* rows.c: from the call tree to the rows of a table. */
 #include "rows.h"
-#include "escape.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static enum rf_status no_memory(struct rf_error *err, const struct rf_profile *p)
-{
-    return rf_fail(err, RF_FAILURE, 0, "out of memory while writing %zu stacks", rf_profile_nodes(p));
-}
-
-/* The number in to of each frame of from, escaped. */
-static bool printable_frames(const struct rf_profile *from, struct rf_profile *to, bool functions, uint32_t *id)
-{
-    for (size_t i = 0; i < rf_profile_frames(from); i++) {
-        struct rf_frame f = rf_profile_frame(from, i);
-        char *file = rf_escape(f.file), *fn = rf_escape(f.fn);
-        id[i] = UINT32_MAX;
-        if (file && fn) {
-            struct rf_frame shown = {{file, strlen(file)}, {fn, strlen(fn)}, functions ? 0 : f.line};
-            id[i] = rf_profile_intern(to, &shown);
-        }
-        free(file);
-        free(fn);
-        if (id[i] == UINT32_MAX)
-            return false;
-    }
-    return true;
-}
-
-enum rf_status rf_printable(const struct rf_profile *p, bool functions, struct rf_profile **out, struct rf_error *err)
-{
-    size_t n = rf_profile_nodes(p);
-    bool done = false;
-    struct rf_profile *to = rf_profile_new();
-    uint32_t *frame = calloc(rf_profile_frames(p) + 1, sizeof *frame);
-    uint32_t *node = calloc(n, sizeof *node); /* node of p -> node of to; the roots are both 0 */
-    if (!to || !frame || !node || !printable_frames(p, to, functions, frame))
-        goto out;
-    for (size_t i = 1; i < n; i++) {
-        struct rf_node from = rf_profile_node(p, i);
-        node[i] = rf_profile_child(to, node[from.parent], frame[from.frame]);
-        if (node[i] == UINT32_MAX)
-            goto out;
-        rf_profile_charge(to, node[i], from.self_samples, from.self_ns);
-    }
-    done = true;
-out:
-    free(frame);
-    free(node);
-    if (!done) {
-        rf_profile_free(to);
-        return no_memory(err, p);
-    }
-    *out = to;
-    return RF_OK;
-}
 
 /* What a walk over the tree needs to know of a node. */
 struct subtree {
@@ -127,7 +74,12 @@ static int compare_rows(const void *va, const void *vb)
         return c;
     if (a->frame.line != b->frame.line)
         return a->frame.line < b->frame.line ? -1 : 1;
-    return compare_text(a->frame.fn, b->frame.fn);
+    c = compare_text(a->frame.fn, b->frame.fn);
+    if (c)
+        return c;
+    if (a->frame.col != b->frame.col)
+        return a->frame.col < b->frame.col ? -1 : 1;
+    return compare_text(a->frame.expr, b->frame.expr);
 }
 
 enum rf_status rf_rows(const struct rf_profile *printable, struct rf_row **out, struct rf_error *err)
@@ -147,7 +99,7 @@ enum rf_status rf_rows(const struct rf_profile *printable, struct rf_row **out, 
     free(tree);
     if (!enough) {
         free(row);
-        return no_memory(err, printable);
+        return rf_fail(err, RF_FAILURE, 0, "out of memory while writing %zu rows", n);
     }
     *out = row;
     return RF_OK;

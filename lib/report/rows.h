@@ -1,12 +1,8 @@
-/* rows.h: a profile as it is printed: escaped names, and rows for tables. */
+/* rows.h: the rows of a table, added up from the call tree. */
 #ifndef RF_ROWS_H
 #define RF_ROWS_H
 
 #include "../profile/profile.h"
-
-/* The same profile with every name escaped, and without lines when functions is set, so that what prints alike is
- * one frame. The caller frees it with rf_profile_free. */
-enum rf_status rf_printable(const struct rf_profile *p, bool functions, struct rf_profile **out, struct rf_error *err);
 
 struct rf_row {
     struct rf_frame frame; /* texts belong to the profile that the rows were made from */
@@ -14,7 +10,7 @@ struct rf_row {
     uint64_t samples; /* that have it anywhere on the stack, each once however often it recurs */
 };
 
-/* One row for each frame of a printable profile, sorted by self descending, then file, line and fn by bytes. *out is
+/* One row for each frame of a printable profile, sorted by self descending, then file, line, fn, col and expr; texts by bytes. *out is
  * malloc'ed, with rf_profile_frames elements. */
 enum rf_status rf_rows(const struct rf_profile *printable, struct rf_row **out, struct rf_error *err);
 

@@ -2,13 +2,15 @@
 #include "escape.h"
 #include "formats.h"
 #include "rows.h"
+#include "view.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
-enum { NUMBERS = 27, GAP = 2, LEAST = 12 }; /* columns: in front of the names; between them; of the narrowest name */
+/* Columns: in front of the names; between them; of the narrowest name; of a column number, with its gap. */
+enum { NUMBERS = 27, GAP = 2, LEAST = 12, COL = 7 };
 
 /* Columns that a character takes; what the locale does not know counts as one. */
 static size_t columns(const char *s, size_t n, size_t *len)
@@ -58,6 +60,11 @@ static size_t put_cut(FILE *to, struct rf_text t, size_t room, bool keep_end)
     return used + 2;
 }
 
+static struct rf_text text(const char *s)
+{
+    return (struct rf_text){s, strlen(s)};
+}
+
 static void pad(FILE *to, size_t n)
 {
     fprintf(to, "%*s", (int)n, "");
@@ -72,42 +79,77 @@ static char *where(const struct rf_frame *f)
     return n < 0 ? NULL : s;
 }
 
-/* How wide the first of the two name columns is: as its widest name needs, but not to the other's cost. */
-static size_t where_width(char *const *place, size_t n, unsigned terminal)
+/* The names in the rows: where, fn and, where it is shown, expr. */
+struct widths {
+    size_t where, fn, expr; /* SIZE_MAX: as the name needs, since nothing follows */
+};
+
+static size_t widest(size_t least, size_t most, size_t width)
 {
-    size_t widest = 5, most = 60;
-    if (terminal) {
-        size_t room = terminal > NUMBERS + GAP + 2 * LEAST ? terminal - NUMBERS - GAP : 2 * LEAST;
-        most = room * 3 / 5;
-    }
+    size_t w = width > least ? width : least;
+    return w < most ? w : most;
+}
+
+/* How wide the first of the name columns is: as its widest name needs, but not to the others' cost; so on with the
+ * next. The last has the rest of the terminal. */
+static struct widths fit(const struct rf_row *row, char *const *place, size_t n, unsigned terminal, bool col, bool expr)
+{
+    size_t where = 0, fn = 0, most = 60;
+    size_t taken = (size_t)NUMBERS + GAP + (col ? (size_t)COL : 0) + (expr ? (size_t)GAP : 0);
+    size_t room = 2 * LEAST;
     for (size_t i = 0; i < n; i++) {
-        size_t w = width_of((struct rf_text){place[i], strlen(place[i])});
-        if (w > widest)
-            widest = w;
+        where = widest(where, SIZE_MAX, width_of(text(place[i])));
+        fn = widest(fn, SIZE_MAX, width_of(row[i].frame.fn));
     }
-    return widest < most ? widest : most;
+    if (terminal > taken + 2 * LEAST)
+        room = terminal - taken;
+    if (terminal)
+        most = room * (expr ? 2u : 3u) / 5;
+    struct widths w = {.where = widest(5, most, where), .fn = SIZE_MAX, .expr = SIZE_MAX};
+    size_t rest = room > w.where + LEAST ? room - w.where : LEAST;
+    if (expr)
+        w.fn = widest(2, terminal ? rest / 2 : most, fn);
+    else if (col)
+        w.fn = widest(2, terminal ? rest : most, fn);
+    else if (terminal)
+        w.fn = rest;
+    if (expr && terminal)
+        w.expr = rest > w.fn + LEAST ? rest - w.fn : LEAST;
+    return w;
+}
+
+static void put_name(FILE *to, struct rf_text name, size_t room, bool keep_end, bool last)
+{
+    size_t used = put_cut(to, name, room, keep_end);
+    if (!last)
+        pad(to, room - used + GAP);
 }
 
 static void put_rows(const struct rf_row *row, char *const *place, size_t n, uint64_t all_ns,
                      const struct rf_render *how, FILE *to)
 {
-    size_t first = where_width(place, n, how->width);
-    size_t second = SIZE_MAX;
-    if (how->width)
-        second = how->width > NUMBERS + GAP + first + LEAST ? how->width - NUMBERS - GAP - first : LEAST;
+    enum rf_column column[RF_COLUMNS];
+    bool extra[RF_COLUMNS] = {false};
+    for (size_t k = rf_columns_shown(how, column); k-- > 0;)
+        extra[column[k]] = true;
+    bool col = extra[RF_COLUMN_COL], expr = extra[RF_COLUMN_EXPR];
+    struct widths w = fit(row, place, n, how->width, col, expr);
     const char *strong = how->colour ? "\033[1m" : "", *plain = how->colour ? "\033[0m" : "";
     fprintf(to, "%s  self   total    self ms  ", strong);
-    fputs(how->functions ? "file " : "where", to);
-    pad(to, first - 5 + GAP);
-    fprintf(to, "fn%s\n", plain);
+    put_name(to, text(how->view == RF_VIEW_LINE || how->view == RF_VIEW_EXPR ? "where" : "file"), w.where, false, false);
+    put_name(to, text("fn"), w.fn, false, !col && !expr);
+    fprintf(to, "%s%s%s%s\n", col ? "  col" : "", col && expr ? "  " : "", expr ? "expr" : "", plain);
     for (size_t i = 0; i < n; i++) {
         double self = (double)row[i].self_ns, total = (double)row[i].total_ns, all = all_ns ? (double)all_ns : 1.0;
         bool hot = self >= 0.1 * all;
         fprintf(to, "%s%5.1f%%  %5.1f%%%s  %9.1f  ", hot ? strong : "", 100.0 * self / all, 100.0 * total / all,
                 hot ? plain : "", self / 1e6);
-        size_t used = put_cut(to, (struct rf_text){place[i], strlen(place[i])}, first, true);
-        pad(to, first - used + GAP);
-        put_cut(to, row[i].frame.fn, second, false);
+        put_name(to, text(place[i]), w.where, true, false);
+        put_name(to, row[i].frame.fn, w.fn, false, !col && !expr);
+        if (col)
+            fprintf(to, "%5" PRIu32 "%s", row[i].frame.col, expr ? "  " : "");
+        if (expr)
+            put_name(to, row[i].frame.expr, w.expr, false, true);
         putc('\n', to);
     }
 }
@@ -118,7 +160,8 @@ enum rf_status rf_write_table(const struct rf_profile *p, const struct rf_render
     struct rf_row *row = NULL;
     char **place = NULL;
     size_t n = 0;
-    enum rf_status status = rf_printable(p, how->functions, &shown, err);
+    enum rf_column column[RF_COLUMNS];
+    enum rf_status status = rf_printable(p, how, rf_columns_shown(how, column) > 0, &shown, err);
     if (status != RF_OK)
         return status;
     status = rf_rows(shown, &row, err);

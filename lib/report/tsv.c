@@ -5,6 +5,7 @@
  * that has an odd number of them is written as \x22. */
 #include "formats.h"
 #include "rows.h"
+#include "view.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,17 +35,37 @@ static void put_ms(FILE *to, uint64_t ns)
     fprintf(to, "\t%" PRIu64 ".%03" PRIu64, us / 1000, us % 1000);
 }
 
+static void put_column(FILE *to, const struct rf_frame *f, enum rf_column column)
+{
+    switch (column) {
+    case RF_COLUMN_COL:
+        fprintf(to, "\t%" PRIu32, f->col);
+        break;
+    case RF_COLUMN_EXPR:
+        putc('\t', to);
+        put_name(to, f->expr);
+        break;
+    case RF_COLUMNS:
+        break;
+    }
+}
+
 enum rf_status rf_write_tsv(const struct rf_profile *p, const struct rf_render *how, FILE *to, struct rf_error *err)
 {
     struct rf_profile *shown;
     struct rf_row *row = NULL;
-    enum rf_status status = rf_printable(p, how->functions, &shown, err);
+    enum rf_column column[RF_COLUMNS];
+    size_t n_columns = rf_columns_shown(how, column);
+    enum rf_status status = rf_printable(p, how, n_columns > 0, &shown, err);
     if (status != RF_OK)
         return status;
     status = rf_rows(shown, &row, err);
     if (status != RF_OK)
         goto out;
-    fputs("file\tline\tfn\tself_ms\ttotal_ms\tsamples\n", to);
+    fputs("file\tline\tfn\tself_ms\ttotal_ms\tsamples", to);
+    for (size_t k = 0; k < n_columns; k++)
+        fprintf(to, "\t%s", rf_columns()[column[k]].name);
+    putc('\n', to);
     for (size_t i = 0; i < rf_profile_frames(shown); i++) {
         const struct rf_frame *f = &row[i].frame;
         put_name(to, f->file);
@@ -52,7 +73,10 @@ enum rf_status rf_write_tsv(const struct rf_profile *p, const struct rf_render *
         put_name(to, f->fn);
         put_ms(to, row[i].self_ns);
         put_ms(to, row[i].total_ns);
-        fprintf(to, "\t%" PRIu64 "\n", row[i].samples);
+        fprintf(to, "\t%" PRIu64, row[i].samples);
+        for (size_t k = 0; k < n_columns; k++)
+            put_column(to, f, column[k]);
+        putc('\n', to);
     }
 out:
     free(row);

@@ -163,6 +163,15 @@ uint64_t rf_process_cpu_ns(const struct rf_process *p)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+bool rf_process_folder(const struct rf_process *p, char *to, size_t size)
+{
+    ssize_t n = readlinkat(p->proc_fd, "cwd", to, size);
+    if (n <= 0 || (size_t)n == size)
+        return false;
+    to[n] = '\0';
+    return true;
+}
+
 /* A directory has a link for each one in it and two more; task/ is kept so too, without a listing. */
 unsigned rf_process_threads(const struct rf_process *p)
 {

@@ -32,6 +32,8 @@ bool rf_process_alive(const struct rf_process *p);
 bool rf_process_execed(const struct rf_process *p);
 /* CPU time charged to the process so far, its dead threads included (clock_getcpuclockid(3)); 0 once it ended. */
 uint64_t rf_process_cpu_ns(const struct rf_process *p);
+/* Its working directory, terminated; false when it cannot be read or does not fit. */
+bool rf_process_folder(const struct rf_process *p, char *to, size_t size);
 /* Number of threads now, 0 when unknown. */
 unsigned rf_process_threads(const struct rf_process *p);
 

@@ -1,6 +1,7 @@
 /* Samples are added up into frames, a tree, and the rows and lines of the formats. */
 #include "profile/profile.h"
 #include "report/rows.h"
+#include "report/view.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@ static struct rf_text text(const char *s)
 
 static struct rf_frame frame(const char *file, uint32_t line, const char *fn)
 {
-    return (struct rf_frame){text(file), text(fn), line};
+    return (struct rf_frame){.file = text(file), .fn = text(fn), .line = line};
 }
 
 static void add(struct rf_profile *p, const struct rf_frame *f, size_t n, uint64_t ns)
@@ -42,7 +43,7 @@ static char *written(const struct rf_profile *p, const char *format, const struc
 
 static void expect(const struct rf_profile *p, const char *format, bool functions, const char *shown)
 {
-    char *got = written(p, format, &(struct rf_render){.functions = functions});
+    char *got = written(p, format, &(struct rf_render){.view = functions ? RF_VIEW_FN : RF_VIEW_LINE});
     assert_string_equal(got, shown);
     free(got);
 }
@@ -155,7 +156,7 @@ static void long_names_are_cut_between_characters(void **state)
     static char name[3 * RF_TEXT_MAX];
     for (size_t i = 0; i < sizeof name; i++)
         name[i] = "\xe4\xb8\xad"[i % 3];
-    struct rf_frame f = {text("a"), {name, sizeof name}, 1};
+    struct rf_frame f = {.file = text("a"), .fn = {name, sizeof name}, .line = 1};
     add(p, &f, 1, 1);
     assert_int_equal(rf_profile_frame(p, 0).fn.n, RF_TEXT_MAX / 3 * 3);
     rf_profile_free(p);
@@ -177,7 +178,7 @@ static void deep_stacks(void **state)
     assert_int_equal(rf_profile_nodes(p), 1 + DEPTH * STACKS);
     struct rf_profile *shown;
     struct rf_row *row;
-    assert_int_equal(rf_printable(p, false, &shown, NULL), RF_OK);
+    assert_int_equal(rf_printable(p, &(struct rf_render){0}, false, &shown, NULL), RF_OK);
     assert_int_equal(rf_rows(shown, &row, NULL), RF_OK);
     assert_int_equal(rf_profile_frames(shown), 7 + STACKS);
     assert_int_equal(row[0].self_ns, STACKS * 1000);

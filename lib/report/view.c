@@ -1,0 +1,215 @@
+/* view.c: what is told apart in the output, and under which name.
+ *
+ * A view is made once for each output, from a profile that keeps everything apart; so one recording can be written by
+ * line and by function, and what is withheld from the output never gets as far as a format. */
+#include "view.h"
+#include "escape.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct rf_choice views[] = {
+    [RF_VIEW_LINE] = {"line", "the lines of each function"},
+    [RF_VIEW_FN] = {"fn", "functions"},
+    [RF_VIEW_FILE] = {"file", "files"},
+    [RF_VIEW_QUERY] = {"query", "texts that clients sent; for the rest, the outermost function"},
+    [RF_VIEW_EXPR] = {"expr", "expressions: the forms of one line apart, with the columns col and expr"},
+    {NULL, NULL},
+};
+
+static const struct rf_choice columns[] = {
+    [RF_COLUMN_COL] = {"col", "where in the line the form begins, in bytes from 1; 0: not known"},
+    [RF_COLUMN_EXPR] = {"expr", "the beginning of the form's text"},
+    {NULL, NULL},
+};
+
+const struct rf_choice *rf_views(void)
+{
+    return views;
+}
+
+const struct rf_choice *rf_columns(void)
+{
+    return columns;
+}
+
+size_t rf_columns_shown(const struct rf_render *how, enum rf_column out[RF_COLUMNS])
+{
+    bool shown[RF_COLUMNS] = {false};
+    size_t n = 0;
+    for (size_t i = 0; i < how->n_columns; i++) {
+        out[n++] = how->column[i];
+        shown[how->column[i]] = true;
+    }
+    for (enum rf_column c = 0; how->view == RF_VIEW_EXPR && c < RF_COLUMNS; c++)
+        if (!shown[c])
+            out[n++] = c;
+    return n;
+}
+
+static bool is(struct rf_text t, const char *s)
+{
+    return t.n == strlen(s) && memcmp(t.s, s, t.n) == 0;
+}
+
+/* Text that came from no file: a client may have sent it. */
+static bool unfiled(struct rf_text file)
+{
+    return is(file, "<ipc>") || is(file, "<repl>");
+}
+
+struct rf_text rf_full_path(const char *folder, struct rf_text name)
+{
+    bool as_is = !name.n || name.s[0] == '/' || unfiled(name) || is(name, "<runtime>") || is(name, "<unknown>");
+    size_t n = as_is ? 0 : strlen(folder);
+    char *path = malloc(n + name.n + 2);
+    if (!path)
+        return (struct rf_text){0};
+    if (as_is) {
+        if (name.n)
+            memcpy(path, name.s, name.n);
+        return (struct rf_text){path, name.n};
+    }
+    memcpy(path, folder, n);
+    while (n && path[n - 1] == '/')
+        n--;
+    for (size_t i = 0, end; i < name.n; i = end + 1) {
+        const char *slash = memchr(name.s + i, '/', name.n - i);
+        end = slash ? (size_t)(slash - name.s) : name.n;
+        struct rf_text part = {name.s + i, end - i};
+        if (!part.n || is(part, "."))
+            continue;
+        if (is(part, "..")) {
+            while (n && path[--n] != '/')
+                ;
+            continue;
+        }
+        path[n++] = '/';
+        memcpy(path + n, part.s, part.n);
+        n += part.n;
+    }
+    if (!n)
+        path[n++] = '/';
+    return (struct rf_text){path, n};
+}
+
+struct making {
+    const struct rf_profile *from;
+    struct rf_profile *to, *withheld; /* each withheld text is a frame of the latter: they are numbered as first seen */
+    const struct rf_render *how;
+    bool forms;
+    uint32_t *frame; /* of from -> of to, plus one; 0: not made yet */
+    uint32_t *node;
+};
+
+/* Takes out of a frame what the view does not tell apart. */
+static struct rf_frame viewed(const struct making *m, struct rf_frame f)
+{
+    enum rf_view view = m->how->view;
+    if (view == RF_VIEW_QUERY && f.query.n) {
+        f.file = (struct rf_text){"<ipc>", 5};
+        f.fn = f.query;
+        f.named = false;
+    }
+    if (view != RF_VIEW_LINE && view != RF_VIEW_EXPR)
+        f.line = 0;
+    if (view == RF_VIEW_FILE)
+        f.fn = (struct rf_text){0};
+    if (!m->forms) {
+        f.col = 0;
+        f.expr = (struct rf_text){0};
+    }
+    return f;
+}
+
+/* Takes out of a frame what clients sent. number is room for what stands there instead; false when out of memory. */
+static bool withhold(struct making *m, struct rf_frame *f, char *number, size_t size)
+{
+    if (!m->how->no_text || !unfiled(f->file))
+        return true;
+    f->expr = (struct rf_text){0};
+    if (f->named || !f->fn.n)
+        return true;
+    uint32_t id = rf_profile_intern(m->withheld, &(struct rf_frame){.fn = f->fn});
+    if (id == UINT32_MAX)
+        return false;
+    snprintf(number, size, "<%.*s #%" PRIu32 ">", (int)f->file.n - 2, f->file.s + 1, id + 1);
+    f->fn = (struct rf_text){number, strlen(number)};
+    return true;
+}
+
+/* The printable frame of a frame; UINT32_MAX when out of memory. */
+static uint32_t printable_frame(struct making *m, uint32_t from)
+{
+    char number[32];
+    if (m->frame[from])
+        return m->frame[from] - 1;
+    struct rf_frame f = viewed(m, rf_profile_frame(m->from, from));
+    if (!withhold(m, &f, number, sizeof number))
+        return UINT32_MAX;
+    struct rf_text path = {0};
+    if (m->how->folder)
+        f.file = path = rf_full_path(m->how->folder, f.file);
+    char *file = f.file.s ? rf_escape(f.file) : NULL, *fn = rf_escape(f.fn), *expr = rf_escape(f.expr);
+    uint32_t to = UINT32_MAX;
+    if (file && fn && expr) {
+        struct rf_frame shown = {.file = {file, strlen(file)},
+                                 .fn = {fn, strlen(fn)},
+                                 .line = f.line,
+                                 .col = f.col,
+                                 .expr = {expr, strlen(expr)}};
+        to = rf_profile_intern(m->to, &shown);
+    }
+    free((char *)path.s);
+    free(file);
+    free(fn);
+    free(expr);
+    if (to != UINT32_MAX)
+        m->frame[from] = to + 1;
+    return to;
+}
+
+/* The printable node of a node: that of its parent, where the view shows no frame of its own. */
+static uint32_t printable_node(struct making *m, struct rf_node node)
+{
+    uint32_t parent = m->node[node.parent];
+    if (m->how->view == RF_VIEW_QUERY && node.parent && !rf_profile_frame(m->from, node.frame).query.n)
+        return parent;
+    uint32_t frame = printable_frame(m, node.frame);
+    if (frame == UINT32_MAX)
+        return frame;
+    if (m->how->view == RF_VIEW_FILE && parent && rf_profile_node(m->to, parent).frame == frame)
+        return parent;
+    return rf_profile_child(m->to, parent, frame);
+}
+
+enum rf_status rf_printable(const struct rf_profile *p, const struct rf_render *how, bool forms, struct rf_profile **out,
+                            struct rf_error *err)
+{
+    size_t n = rf_profile_nodes(p);
+    struct making m = {.from = p,
+                       .to = rf_profile_new(),
+                       .withheld = rf_profile_new(),
+                       .how = how,
+                       .forms = forms,
+                       .frame = calloc(rf_profile_frames(p) + 1, sizeof *m.frame),
+                       .node = calloc(n, sizeof *m.node)};
+    bool done = m.to && m.withheld && m.frame && m.node;
+    for (size_t i = 1; done && i < n; i++) {
+        struct rf_node from = rf_profile_node(p, i);
+        m.node[i] = printable_node(&m, from);
+        done = m.node[i] != UINT32_MAX;
+        if (done)
+            rf_profile_charge(m.to, m.node[i], from.self_samples, from.self_ns);
+    }
+    rf_profile_free(m.withheld);
+    free(m.frame);
+    free(m.node);
+    if (!done) {
+        rf_profile_free(m.to);
+        return rf_fail(err, RF_FAILURE, 0, "out of memory while writing %zu stacks", n);
+    }
+    *out = m.to;
+    return RF_OK;
+}

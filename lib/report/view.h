@@ -1,0 +1,19 @@
+/* view.h: a profile as it is printed: which frames are told apart, under which names. */
+#ifndef RF_VIEW_H
+#define RF_VIEW_H
+
+#include "../profile/profile.h"
+
+/* The profile as `how` wants to see it: texts escaped, what prints alike one frame. Forms of one line are told apart
+ * (col and expr are kept) when `forms` is set; else both are empty. The caller frees it with rf_profile_free. */
+enum rf_status rf_printable(const struct rf_profile *p, const struct rf_render *how, bool forms, struct rf_profile **out,
+                            struct rf_error *err);
+
+/* The columns that a table has behind the usual ones: those asked for, and those that the view implies. */
+size_t rf_columns_shown(const struct rf_render *how, enum rf_column out[RF_COLUMNS]);
+
+/* A relative name, resolved against a folder as text: "." and ".." are taken out, links are not looked at. Names that
+ * stand for no file, such as <ipc>, stay as they are. out->s is malloc'ed, NULL when out of memory. */
+struct rf_text rf_full_path(const char *folder, struct rf_text name);
+
+#endif
