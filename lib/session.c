@@ -14,17 +14,25 @@
 enum { TRIAL_FRAMES = 20 };
 static const uint64_t SECOND = 1000000000;
 
+struct explained {
+    uint64_t ns[RF_NOT_EXPLAINED + 1]; /* by enum rf_explained */
+};
+
 struct rf_session {
     struct rf_process *process;
     struct rf_images *images;
     struct rf_runtime runtime;
-    struct rf_calibration *calibration; /* NULL once the layout is believed */
+    /* Until a derived layout is believed there are two profiles: of what it says, and of what can be said without it. */
+    struct rf_calibration *calibration; /* NULL once it is believed */
+    struct rf_profile *without; /* lives as long as the session: its user may still hold it */
+    struct explained without_explained;
     struct rf_decoder *decoder;
     struct rf_unwinder *unwinder;
     struct rf_engine *engine;
     struct rf_profile *profile;
     struct rf_ticker ticker;
     struct rf_account account;
+    struct explained explained;
     enum rf_target_state state;
     double rate, max_stop_percent;
     uint64_t first_ns, last_ns, checked_ns;
@@ -90,7 +98,8 @@ static enum rf_status open_decoding(struct rf_session *s, struct rf_error *err)
 {
     s->decoder = rf_decoder_new(&s->runtime, &s->process->memory);
     s->profile = rf_profile_new();
-    if (!s->decoder || !s->profile)
+    s->without = s->calibration ? rf_profile_new() : NULL;
+    if (!s->decoder || !s->profile || (s->calibration && !s->without))
         return rf_fail(err, RF_FAILURE, 0, "out of memory");
     enum rf_status status = rf_unwinder_open(&s->unwinder, s->images, err);
     if (status != RF_OK)
@@ -142,6 +151,7 @@ void rf_session_close(struct rf_session *s)
     rf_unwinder_close(s->unwinder);
     rf_calibration_free(s->calibration);
     rf_decoder_free(s->decoder);
+    rf_profile_free(s->without);
     rf_profile_free(s->profile);
     rf_images_close(s->images);
     rf_process_close(s->process);
@@ -180,33 +190,30 @@ const char *rf_session_folder(const struct rf_session *s)
 
 const struct rf_profile *rf_session_profile(const struct rf_session *s)
 {
-    return s->profile;
+    return s->calibration ? s->without : s->profile;
 }
 
-static void explain(struct rf_account *a, enum rf_explained how, uint64_t ns)
+/* Bytecode that runs before there were enough observations, or work that is charged to the stack of another thread. */
+static enum rf_status add_without(struct rf_session *s, const struct rf_snapshot *snapshot, bool bytecode,
+                                  const struct rf_decoded *d, struct rf_error *err)
 {
-    switch (how) {
-    case RF_BY_A_LINE:
-        a->line_ns += ns;
-        break;
-    case RF_BY_A_FUNCTION:
-        a->function_ns += ns;
-        break;
-    case RF_BY_RUNTIME:
-        a->runtime_ns += ns;
-        break;
-    case RF_NOT_EXPLAINED:
-        a->unknown_ns += ns;
-        break;
+    static const struct rf_frame no_layout = {.file = {"<unknown>", 9}, .fn = {"<no layout>", 11}, .named = true};
+    s->without_explained.ns[bytecode ? RF_NOT_EXPLAINED : d->how] += snapshot->cpu_ns;
+    return rf_profile_add(s->without, bytecode ? &no_layout : d->frame, bytecode ? 1 : d->n, snapshot->cpu_ns, err);
+}
+
+/* The layout is believed: with all that it says, or, where that was changed on the way, from here on. */
+static void settle(struct rf_session *s, bool as_it_was)
+{
+    if (!as_it_was) {
+        struct rf_profile *swap = s->profile;
+        s->profile = s->without;
+        s->without = swap;
+        s->explained = s->without_explained;
     }
-}
-
-/* Bytecode that ran before there were enough observations to believe what it seems to say. */
-static enum rf_status add_unbelieved(struct rf_session *s, const struct rf_snapshot *snapshot, struct rf_error *err)
-{
-    static const struct rf_frame frame = {.file = {"<unknown>", 9}, .fn = {"<no layout>", 11}, .line = 0};
-    explain(&s->account, RF_NOT_EXPLAINED, snapshot->cpu_ns);
-    return rf_profile_add(s->profile, &frame, 1, snapshot->cpu_ns, err);
+    rf_calibration_free(s->calibration);
+    s->calibration = NULL;
+    describe(s);
 }
 
 static enum rf_status decode_one(struct rf_session *s, const struct rf_snapshot *snapshot, struct rf_error *err)
@@ -220,19 +227,21 @@ static enum rf_status decode_one(struct rf_session *s, const struct rf_snapshot 
     bool root = native.end == RF_UNWIND_ROOT && native.n > 0;
     rf_engine_stack_root(s->engine, snapshot->tid, root ? native.frame[native.n - 1].sp : 0);
     if (s->calibration) {
+        int32_t ps = s->runtime.layout.exec_ps;
+        unsigned off = s->runtime.off;
         enum rf_verdict verdict = rf_calibration_observe(s->calibration, snapshot, &native, err);
         if (verdict == RF_REFUTED)
             return RF_TARGET;
-        if (verdict == RF_WAITING && rf_runs_bytecode(&s->runtime, &native))
-            return add_unbelieved(s, snapshot, err);
-        if (verdict == RF_BELIEVED) {
-            rf_calibration_free(s->calibration);
-            s->calibration = NULL;
-            describe(s);
-        }
+        if (verdict == RF_BELIEVED)
+            settle(s, s->runtime.layout.exec_ps == ps && s->runtime.off == off);
     }
     struct rf_decoded d = rf_decode(s->decoder, snapshot, &native);
-    explain(&s->account, d.how, snapshot->cpu_ns);
+    enum rf_status status = RF_OK;
+    if (s->calibration)
+        status = add_without(s, snapshot, !snapshot->main_thread || rf_runs_bytecode(&s->runtime, &native), &d, err);
+    if (status != RF_OK)
+        return status;
+    s->explained.ns[d.how] += snapshot->cpu_ns;
     return rf_profile_add(s->profile, d.frame, d.n, snapshot->cpu_ns, err);
 }
 
@@ -296,7 +305,12 @@ void rf_session_account(const struct rf_session *s, struct rf_account *out)
 {
     const struct rf_engine_stats *e = rf_engine_stats(s->engine);
     const struct rf_decode_stats *d = rf_decoder_stats(s->decoder);
+    const struct explained *explained = s->calibration ? &s->without_explained : &s->explained;
     *out = s->account;
+    out->line_ns = explained->ns[RF_BY_A_LINE];
+    out->function_ns = explained->ns[RF_BY_A_FUNCTION];
+    out->runtime_ns = explained->ns[RF_BY_RUNTIME];
+    out->unknown_ns = explained->ns[RF_NOT_EXPLAINED];
     out->wall_ns = s->last_ns - s->first_ns;
     out->ticks_asked = out->ticks_taken + out->ticks_late;
     out->samples = e->samples;
