@@ -283,7 +283,8 @@ int options_parse(struct options *o, unsigned verb, const char *verb_name, int a
         }
     }
     if (o->n_columns && o->view != RF_VIEW_LINE && o->view != RF_VIEW_EXPR)
-        return complain_usage("--columns: only rows by line or expr have them, not those by %s", rf_views()[o->view].name);
+        return complain_usage("--columns: only rows by line or expr have them, not those by %s",
+                              rf_views()[o->view].name);
     if (verb == FOR_LAYOUT && optind < argc)
         o->file = argv[optind++];
     return optind < argc ? refuse_operand(argv[optind]) : 0;

@@ -18,7 +18,7 @@ struct options {
     const char *output[OUTPUTS_MAX];
     size_t n_outputs;
     const struct rf_format *format; /* NULL: not given */
-    const char *file; /* layout: the ELF file */
+    const char *file;               /* layout: the ELF file */
     bool no_catalog, quiet, verbose, help, version;
 };
 

@@ -232,7 +232,8 @@ static bool asks_for_expr(const struct options *o)
 static enum rf_status record(struct recording *r, struct rf_error *err)
 {
     const struct options *o = r->options;
-    struct rf_session_options how = {.pid = o->pid, .rate_hz = o->rate, .no_catalog = o->no_catalog, .max_stop_percent = o->max_stop};
+    struct rf_session_options how = {
+        .pid = o->pid, .rate_hz = o->rate, .no_catalog = o->no_catalog, .max_stop_percent = o->max_stop};
     how.want_expr = asks_for_expr(o);
     struct rf_error trouble = {0}, unwritten = {0};
     struct rf_account account;

@@ -22,6 +22,14 @@ wrong "pid 'me'" -p me
 wrong "pid '99999999999'" -p 99999999999
 wrong "format 'xml'" -p 1 -f xml
 wrong "output 'a.tsv'" -p 1 -o a.tsv -o a.tsv
+wrong "by 'bogus': expected one of line, fn, file, query, expr" -p 1 --by bogus
+wrong "by ''" -p 1 --by ''
+wrong "columns 'col,depth': expected names out of col, expr" -p 1 --columns col,depth
+wrong "columns 'col,'" -p 1 --columns col,
+wrong "columns ''" -p 1 --columns=
+wrong "columns needs an argument: names out of col, expr" -p 1 --columns
+wrong 'columns: only rows by line or expr' -p 1 --columns col -F
+wrong "check takes no --no-text" check --no-text
 wrong "no option --nonsense" --nonsense
 wrong "no option -z" -qz
 wrong "rate needs an argument" -r

@@ -136,7 +136,8 @@ static void put_rows(const struct rf_row *row, char *const *place, size_t n, uin
     struct widths w = fit(row, place, n, how->width, col, expr);
     const char *strong = how->colour ? "\033[1m" : "", *plain = how->colour ? "\033[0m" : "";
     fprintf(to, "%s  self   total    self ms  ", strong);
-    put_name(to, text(how->view == RF_VIEW_LINE || how->view == RF_VIEW_EXPR ? "where" : "file"), w.where, false, false);
+    put_name(to, text(how->view == RF_VIEW_LINE || how->view == RF_VIEW_EXPR ? "where" : "file"), w.where, false,
+             false);
     put_name(to, text("fn"), w.fn, false, !col && !expr);
     fprintf(to, "%s%s%s%s\n", col ? "  col" : "", col && expr ? "  " : "", expr ? "expr" : "", plain);
     for (size_t i = 0; i < n; i++) {

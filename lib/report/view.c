@@ -112,11 +112,12 @@ static struct rf_frame viewed(const struct making *m, struct rf_frame f)
         f.fn = f.query;
         f.named = false;
     }
-    if (view != RF_VIEW_LINE && view != RF_VIEW_EXPR)
+    bool lines = view == RF_VIEW_LINE || view == RF_VIEW_EXPR;
+    if (!lines)
         f.line = 0;
     if (view == RF_VIEW_FILE)
         f.fn = (struct rf_text){0};
-    if (!m->forms) {
+    if (!lines || !m->forms) {
         f.col = 0;
         f.expr = (struct rf_text){0};
     }
@@ -184,8 +185,8 @@ static uint32_t printable_node(struct making *m, struct rf_node node)
     return rf_profile_child(m->to, parent, frame);
 }
 
-enum rf_status rf_printable(const struct rf_profile *p, const struct rf_render *how, bool forms, struct rf_profile **out,
-                            struct rf_error *err)
+enum rf_status rf_printable(const struct rf_profile *p, const struct rf_render *how, bool forms,
+                            struct rf_profile **out, struct rf_error *err)
 {
     size_t n = rf_profile_nodes(p);
     struct making m = {.from = p,

@@ -4,10 +4,11 @@
 
 #include "../profile/profile.h"
 
-/* The profile as `how` wants to see it: texts escaped, what prints alike one frame. Forms of one line are told apart
- * (col and expr are kept) when `forms` is set; else both are empty. The caller frees it with rf_profile_free. */
-enum rf_status rf_printable(const struct rf_profile *p, const struct rf_render *how, bool forms, struct rf_profile **out,
-                            struct rf_error *err);
+/* The profile as `how` wants to see it: texts escaped, what prints alike one frame. Where lines are
+ * shown and `forms` is set, the forms of one line are told apart: col and expr are kept. Else both are empty. The
+ * caller frees it with rf_profile_free. */
+enum rf_status rf_printable(const struct rf_profile *p, const struct rf_render *how, bool forms,
+                            struct rf_profile **out, struct rf_error *err);
 
 /* The columns that a table has behind the usual ones: those asked for, and those that the view implies. */
 size_t rf_columns_shown(const struct rf_render *how, enum rf_column out[RF_COLUMNS]);
