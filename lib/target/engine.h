@@ -19,7 +19,7 @@ struct rf_engine_stats {
     uint64_t ticks, samples, slept, eintr;
     uint64_t waited;       /* looks that found a thread runnable, but waiting for a CPU: not counted as samples */
     uint64_t lost_exited, lost_timeout, lost_traced, lost_other;
-    struct rf_hist hold; /* from INTERRUPT to DETACH, by our clock */
+    struct rf_hist hold; /* from INTERRUPT to DETACH by our clock, less what the thread waited for a CPU */
 };
 
 struct rf_engine;

@@ -73,19 +73,31 @@ static uint64_t stack_top(struct rf_engine *e, const struct rf_thread *t, uint64
     return low < e->maps.n ? e->maps.v[low].end : rsp + RF_STACK_MAX;
 }
 
+/* A system call that our stop cut short had put the thread to sleep, or was about to: the kernel's errnos for restarting
+ * it (linux/errno.h, 512 to 516), or EINTR where it does not restart. */
+static bool was_asleep(const struct rf_hold *hold, int64_t result)
+{
+    return hold->sig == 0 && (result == -EINTR || (result <= -512 && result >= -516));
+}
+
+enum copied { COPIED, NOT_COPIED, ASLEEP, WAITED };
+
 /* Everything that is done to a thread while it is held. */
-static bool copy_held(struct rf_engine *e, struct rf_thread *t, const struct rf_hold *hold, struct rf_snapshot *s)
+static enum copied copy_held(struct rf_engine *e, struct rf_thread *t, const struct rf_hold *hold, struct rf_snapshot *s)
 {
     if (!rf_stop_registers(hold, &e->regs))
-        return false;
+        return NOT_COPIED;
     int64_t result = rf_arch_convert(&e->regs, s);
+    if (was_asleep(hold, result)) {
+        e->stats.eintr += result == -EINTR;
+        return ASLEEP;
+    }
     s->tid = t->tid;
     s->main_thread = t->tid == e->process->pid;
     s->time_ns = hold->at_ns;
-    s->eintr = hold->sig == 0 && result == -EINTR;
     rf_copy_stack(s, stack_top(e, t, s->reg[RF_RSP]), t->stack_slice);
     rf_copy_blocks(s, &e->selector);
-    return true;
+    return COPIED;
 }
 
 static void count_lost(struct rf_engine *e, pid_t tid, enum rf_stop_result why)
@@ -123,24 +135,25 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu)
         return;
     }
     /* A stop that took long may have been a wait for a CPU. Letting go adds to that clock: so it is read before. */
-    bool waited = hold.at_ns - looked_ns > LONG_STOP_NS && rf_thread_read_cpu(&e->threads, t) &&
-                  t->waited_ns - waited_ns > hold.at_ns - looked_ns;
-    bool copied = !waited && copy_held(e, t, &hold, s);
+    uint64_t stopping_ns = hold.at_ns - looked_ns;
+    waited_ns = stopping_ns > LONG_STOP_NS && rf_thread_read_cpu(&e->threads, t) ? t->waited_ns - waited_ns : 0;
+    enum copied copied = waited_ns > stopping_ns ? WAITED : copy_held(e, t, &hold, s);
     rf_resume(&e->stopper, &hold);
-    uint64_t held = rf_now_ns() - hold.from_ns;
+    uint64_t held = rf_now_ns() - hold.from_ns; /* for which it could not run, but for us could have */
+    held -= waited_ns < held ? waited_ns : held;
     rf_hist_add(&e->stats.hold, held);
     t->held_ns += held;
     /* Exact now: the thread was switched out, and what it has run since then is not added yet. */
     bool charged = rf_thread_read_cpu(&e->threads, t);
-    /* It had waited for longer than since we looked: it was not running then. Where it was put off the CPU is no random
-     * place (often a wake-up that it sent), so this is no sample; its time goes to the next. */
-    e->stats.waited += waited;
-    e->stats.lost_other += !waited && !copied;
-    if (!copied)
+    /* It had fallen asleep, or waited for a CPU for longer than since we looked: it was not running. Where a thread is put
+     * off the CPU is no random place (often a wake-up that it sent), so this is no sample; its time goes to the next. */
+    e->stats.waited += copied == WAITED;
+    e->stats.slept += copied == ASLEEP;
+    e->stats.lost_other += copied == NOT_COPIED;
+    if (copied != COPIED)
         return;
     s->cpu_ns = charged && t->used_ns > t->charged_ns ? t->used_ns - t->charged_ns : 0;
     t->charged_ns += s->cpu_ns;
-    e->stats.eintr += s->eintr;
     e->stats.samples++;
     e->n++;
 }

@@ -52,7 +52,7 @@ struct rf_snapshot {
     uint64_t cpu_ns;  /* the weight: CPU time that the thread was charged since its last snapshot */
     uint64_t reg[RF_REGS];
     uint64_t fs_base;
-    bool in_syscall, eintr; /* stopped in a system call; which will return EINTR */
+    bool in_syscall;          /* stopped in a system call */
     /* The stack from the page that rsp is in, towards its top. Bit i of absent: page i could not be read. */
     uint64_t stack_addr;
     size_t stack_size;

@@ -97,7 +97,7 @@ static void pages_behind_a_hole_are_copied(void **state)
     munmap(m + 6 * RF_PAGE, 2 * RF_PAGE);
     uint64_t base = (uint64_t)(uintptr_t)m;
     struct rf_snapshot *s = of_this_process(base + 100);
-    rf_copy_stack(s, base + 8 * RF_PAGE);
+    rf_copy_stack(s, base + 8 * RF_PAGE, RF_STACK_MAX);
     assert_int_equal(s->stack_addr, base);
     assert_int_equal(s->stack_size, 6 * RF_PAGE); /* holes at the end are no part of it */
     assert_false(s->stack_capped);
@@ -113,15 +113,34 @@ static void pages_behind_a_hole_are_copied(void **state)
     munmap(m + 3 * RF_PAGE, 3 * RF_PAGE);
 }
 
+static void of_a_long_stack_both_ends_are_copied(void **state)
+{
+    (void)state;
+    enum { PAGES = 16, SLICE = 3 };
+    unsigned char *m = mmap(NULL, PAGES * RF_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(m, MAP_FAILED);
+    uint64_t base = (uint64_t)(uintptr_t)m, top = base + PAGES * RF_PAGE - 8;
+    struct rf_snapshot *s = of_this_process(base + 8);
+    rf_copy_stack(s, top, SLICE * RF_PAGE);
+    assert_int_equal(s->stack_size, PAGES * RF_PAGE - 8);
+    for (unsigned page = 0; page < PAGES; page++) {
+        unsigned char byte;
+        bool there = page < SLICE || page >= PAGES - SLICE - 1; /* the upper slice begins on a page */
+        assert_int_equal(rf_read(&s->memory, base + page * RF_PAGE + 77, &byte, 1), there);
+    }
+    rf_snapshot_free(s);
+    munmap(m, PAGES * RF_PAGE);
+}
+
 static void a_stack_is_capped_and_nonsense_is_empty(void **state)
 {
     (void)state;
     struct rf_snapshot *s = of_this_process(0x1000);
-    rf_copy_stack(s, UINT64_MAX);
+    rf_copy_stack(s, UINT64_MAX, 4 * RF_PAGE);
     assert_true(s->stack_capped);
     assert_int_equal(s->stack_size, 0);
     s->reg[RF_RSP] = UINT64_MAX;
-    rf_copy_stack(s, 0x5000);
+    rf_copy_stack(s, 0x5000, 4 * RF_PAGE);
     assert_int_equal(s->stack_size, 0);
     rf_snapshot_free(s);
 }
@@ -177,6 +196,7 @@ int main(void)
         cmocka_unit_test(an_absent_page_is_not_read),
         cmocka_unit_test(blocks_are_read_whole_or_not),
         cmocka_unit_test(pages_behind_a_hole_are_copied),
+        cmocka_unit_test(of_a_long_stack_both_ends_are_copied),
         cmocka_unit_test(a_stack_is_capped_and_nonsense_is_empty),
         cmocka_unit_test(ranges_behind_a_bad_one_are_copied),
     };
