@@ -22,6 +22,8 @@ try_on() {
     shift
     rayforce=$(release "$version" 2>/dev/null) || return 1
     start_rayforce "$rayforce" market.rfl || fail "$version: the target did not start"
+    "$RFPROF" layout "$rayforce" >/dev/null 2>"$scratch/err" ||
+        ! grep -q 'CAPSTONE=0' "$scratch/err" || skip "built without a disassembler"
     expect_exit 0 "$RFPROF" check "$@" -p "$target"
     layout_is 'ok' 'calibrated, [0-9]+ live observations agreed; fits'
     expect_exit 0 "$RFPROF" "$@" -p "$target" -d 2 -q -o "$scratch/x.tsv"
