@@ -101,6 +101,8 @@ static void look(const struct rf_interpreter *in, const struct rf_native_stack *
 static uint32_t line_at(const struct rf_lambda *fn, uint32_t ip)
 {
     struct rf_span span;
+    if (fn->n_debug && ip <= fn->debug[0].offset)
+        return fn->first_line; /* what a closure does before its first form */
     return rf_lambda_span(fn, ip, &span) ? span.line + 1u : 0;
 }
 
@@ -130,7 +132,7 @@ static bool is_entry(const struct rf_interpreter *in, const struct rf_native_sta
 static enum rf_ip_found live_line(const struct rf_ip_view *v, uint32_t *line)
 {
     const struct rf_instruction *c[IP_CANDIDATES];
-    if (v->where.at == RF_AT_ENTERING && v->depth <= 0) {
+    if (v->where.at == RF_AT_ENTERING) {
         *line = line_of_entry(v->fn);
         return RF_IP_UNIQUE;
     }

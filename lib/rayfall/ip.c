@@ -11,6 +11,7 @@ static const rf_ops call_like = CALLS | RF_OP(OP_CALLD) | RF_OP(OP_FORCE) | RF_O
 static const rf_ops any_op = ((rf_ops)1 << OP_COUNT) - 1;
 static const rf_ops jumps = RF_OP(OP_JMP) | RF_OP(OP_JMPF);
 static const rf_ops runs_bytecode = RF_OP(OP_CALLF) | RF_OP(OP_CALLS) | RF_OP(OP_CALLG1) | RF_OP(OP_CALLG2) | RF_OP(OP_CALLGN);
+static const rf_ops returns = RF_OP(OP_RET);
 
 /* Which opcodes can have this function directly below them (releases §2.4). */
 static const struct {
@@ -117,6 +118,13 @@ static bool seen(const struct rf_ip_view *v, const struct rf_instruction *i)
     return any_shows(v, v->saved, v->n_saved, i) || any_shows(v, v->word, v->n_words, i);
 }
 
+static bool anywhere(const struct rf_ip_view *v, const struct rf_instruction *i)
+{
+    (void)v;
+    (void)i;
+    return true;
+}
+
 typedef bool test(const struct rf_ip_view *v, const struct rf_instruction *i);
 
 static size_t choose(const struct rf_ip_view *v, rf_ops ops, test *memory, test *machine,
@@ -149,18 +157,27 @@ static size_t leaf_candidates(const struct rf_ip_view *v, const struct rf_instru
     return n ? n : choose(v, any_op, nearly_fits, leaf_any, out);
 }
 
-size_t rf_ip_candidates(const struct rf_ip_view *v, const struct rf_instruction *out[IP_CANDIDATES])
+static size_t caller_candidates(const struct rf_ip_view *v, const struct rf_instruction *out[IP_CANDIDATES])
 {
-    size_t n = v->where.at == RF_AT_IP || v->where.at == RF_AT_TARGET ? settle(v, out) : 0;
-    if (n)
-        return n;
-    if (!v->below)
-        return leaf_candidates(v, out);
     rf_ops ops = v->where.ops ? v->where.ops : below_ops(v->below);
-    n = choose(v, ops, fits_by_name, seen, out);
+    size_t n = choose(v, ops, fits_by_name, seen, out);
     if (!n)
         n = choose(v, ops, fits, seen, out);
     if (!n)
         n = choose(v, any_op, nearly_fits, seen, out);
     return n ? n : choose(v, ops, fits, NULL, out);
+}
+
+size_t rf_ip_candidates(const struct rf_ip_view *v, const struct rf_instruction *out[IP_CANDIDATES])
+{
+    size_t n = 0;
+    if (v->where.at == RF_AT_LEAVING)
+        n = choose(v, returns, anywhere, NULL, out);
+    else if (v->where.at == RF_AT_IP || v->where.at == RF_AT_TARGET)
+        n = settle(v, out);
+    if (!n)
+        n = v->below ? caller_candidates(v, out) : leaf_candidates(v, out);
+    /* The number may be gone from the frame and the depth be in between: but it is one of these. Unless it may be a return,
+     * after which the block is the caller's, at its call. */
+    return n || (v->where.ops & returns) ? n : choose(v, v->where.ops, anywhere, NULL, out);
 }

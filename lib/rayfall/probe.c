@@ -121,8 +121,8 @@ static void ask_rest(const struct rf_probe *p, struct request *r, const struct r
     struct rf_return ret[HEAD_RETURNS];
     int32_t n = e->rp < HEAD_RETURNS ? e->rp : HEAD_RETURNS;
     ask(r, e->addr + (uint64_t)l->exec_ps + 8 * (uint64_t)e->sp, 8);
-    if (e->rp > n)
-        ask(r, e->addr + (uint64_t)l->exec_rs, 16 * (uint32_t)e->rp);
+    if (e->rp >= HEAD_RETURNS) /* with the one that a return in progress may have taken */
+        ask(r, e->addr + (uint64_t)l->exec_rs, 16 * (uint32_t)(e->rp + 1));
     ask_lambda(r, e->fn);
     if (rf_exec_returns(&r->s->memory, l, e, 0, n, ret))
         for (int32_t i = 0; i < n; i++)

@@ -25,7 +25,7 @@ struct flags {
 };
 
 struct path {
-    uint64_t pc, entered;
+    uint64_t pc;
     unsigned steps;
     struct rf_value reg[16];
     struct flags flags;
@@ -33,12 +33,12 @@ struct path {
     unsigned n_slots, n_stores;
     uint16_t narrow[NARROW]; /* entry symbols that were used as 32-bit numbers */
     unsigned n_narrow;
-    bool moved, dead;
+    bool moved, dead, entered;
 };
 
 struct rf_follower {
     const struct rf_machine *m;
-    uint64_t dispatch;
+    struct rf_dispatch dispatch;
     int32_t exec_rp;
     const struct rf_entry *from;
     struct path *todo; /* PATHS */
@@ -49,7 +49,7 @@ struct rf_follower {
     struct rf_ends *out;
 };
 
-struct rf_follower *rf_follower_new(const struct rf_machine *m, uint64_t dispatch, int32_t exec_rp)
+struct rf_follower *rf_follower_new(const struct rf_machine *m, struct rf_dispatch dispatch, int32_t exec_rp)
 {
     struct rf_follower *f = calloc(1, sizeof *f);
     if (!f)
@@ -156,11 +156,12 @@ static void put(struct store *v, unsigned *n, unsigned max, uint64_t at, unsigne
         v[(*n)++] = (struct store){at, size, *value};
 }
 
-/* The block's address is all that a preserved register points to with a 32-bit number at this offset. */
+/* The block's address is all that a register holds through with numbers at such small offsets. Compilers store neighbouring
+ * indexes as one. */
 static bool is_return_index(const struct rf_follower *f, const struct rf_value *a, unsigned size)
 {
-    return size == 4 && a->summed && a->n == 1 && a->t[0].sym < 16 && a->t[0].sym != RF_RSP && a->t[0].coef == 1 &&
-           a->add == f->exec_rp;
+    return size >= 4 && a->summed && a->n == 1 && a->t[0].sym < 16 && a->t[0].sym != RF_RSP && a->t[0].coef == 1 &&
+           a->add <= f->exec_rp && f->exec_rp + 4 <= a->add + (int64_t)size;
 }
 
 static void write_memory(const struct rf_follower *f, struct path *p, const struct rf_value *a, unsigned size, const struct rf_value *v)
@@ -452,14 +453,13 @@ static void execute(struct rf_follower *f, struct path *p, const struct rf_minsn
 
 static void add_end(struct rf_follower *f, const struct path *p, const struct rf_value *addr)
 {
-    struct rf_end e = {*addr, p->entered, p->moved};
+    struct rf_end e = {*addr, p->moved};
     for (unsigned i = 0; i < e.addr.n; i++)
         for (unsigned k = 0; k < p->n_narrow; k++)
             if (e.addr.t[i].sym == p->narrow[k])
                 e.addr.t[i].narrow = true;
     for (size_t i = 0; i < f->out->n; i++)
-        if (f->out->v[i].entered == e.entered && f->out->v[i].moved == e.moved &&
-            rf_value_same(&f->out->v[i].addr, &e.addr))
+        if (f->out->v[i].moved == e.moved && rf_value_same(&f->out->v[i].addr, &e.addr))
             return;
     if (f->out->n < RF_ENDS_MAX)
         f->out->v[f->out->n++] = e;
@@ -470,12 +470,35 @@ static void add_end(struct rf_follower *f, const struct path *p, const struct rf
 /* In an address of the dispatch table: the byte that is the index. */
 static const struct rf_value *fetched(const struct rf_follower *f, const struct rf_value *a)
 {
-    if (!a->summed || (a->n == 1 && (uint64_t)a->add != f->dispatch))
+    if (!a->summed || (a->n == 1 && (uint64_t)a->add != f->dispatch.addr))
         return NULL;
     for (unsigned i = 0; i < a->n; i++)
         if (rf_sym_loaded(a->t[i].sym) && a->t[i].coef == 8 && rf_sym_load_size(a->t[i].sym) == 1)
             return &f->load[a->t[i].sym % RF_SYM_LOADS];
     return NULL;
+}
+
+static bool is_handler(const struct rf_follower *f, uint64_t addr)
+{
+    for (size_t i = 0; i < f->dispatch.n; i++)
+        if (f->dispatch.handler[i] == addr)
+            return true;
+    return false;
+}
+
+static void enter(struct rf_follower *f, struct path *p, uint64_t handler)
+{
+    struct rf_ends *out = f->out;
+    size_t i = 0;
+    while (i < out->n_entered && out->entered[i] != handler)
+        i++;
+    p->entered = true;
+    if (i < out->n_entered)
+        return;
+    if (i == RF_ENTERED_MAX)
+        out->stayed = out->lost = true; /* as if any were possible */
+    else
+        out->entered[out->n_entered++] = handler;
 }
 
 /* Ends the path at a dispatch, or follows a jump whose target is known. False: it ended. */
@@ -497,13 +520,12 @@ static bool jump_indirect(struct rf_follower *f, struct path *p, const struct rf
         add_end(f, p, fetch);
         return false;
     }
-    if (!target.known || p->entered || !rf_machine_at(f->m, target.number)) {
+    if (!target.known || !rf_machine_at(f->m, target.number)) {
         f->out->lost = true;
         return false;
     }
-    /* Of the jumps that are no dispatch, those through the table had their fetch before the start. */
-    if (a.known ? a.number - f->dispatch < 8 * 256 : o->kind == M_REG)
-        p->entered = target.number;
+    if (is_handler(f, target.number))
+        enter(f, p, target.number);
     p->pc = target.number;
     return true;
 }
@@ -601,6 +623,7 @@ void rf_follow(struct rf_follower *f, const struct rf_entry *from, unsigned budg
         p = f->todo[next];
         f->todo[next] = f->todo[--f->n_todo];
         run(f, &p, &budget);
+        out->stayed = out->stayed || !p.entered;
     }
     out->lost = out->lost || f->n_todo;
 }

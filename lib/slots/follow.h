@@ -12,6 +12,7 @@
 enum {
     RF_TERMS = 3,
     RF_ENDS_MAX = 16,
+    RF_ENTERED_MAX = 4,
     /* Symbols: 0 to 15 a register at the start; RF_SYM_STACK + k the frame's word at rsp + k; from RF_SYM_LOADED what was
      * loaded from elsewhere, 4096 for each of the sizes 1, 2, 4, 8. */
     RF_SYM_STACK = 0x10,
@@ -47,7 +48,6 @@ struct rf_entry {
 
 struct rf_end {
     struct rf_value addr; /* of the byte that is fetched */
-    uint64_t entered;     /* handler that was entered on the way: its opcode had been fetched before; 0: none */
     bool moved;           /* on the way, the index of the return stack was stored: a call or a return takes place */
 };
 
@@ -55,13 +55,24 @@ struct rf_ends {
     struct rf_end v[RF_ENDS_MAX];
     size_t n;
     bool lost; /* some path was given up */
+    /* Handlers that were entered on the way: their opcode had been fetched before; stayed: some path entered none. */
+    uint64_t entered[RF_ENTERED_MAX];
+    size_t n_entered;
+    bool stayed;
 };
 
 struct rf_follower;
 
-/* m must outlive it; dispatch is the address of the table of handlers, exec_rp the offset of the return stack's index in an
- * execution block. NULL when out of memory. */
-struct rf_follower *rf_follower_new(const struct rf_machine *m, uint64_t dispatch, int32_t exec_rp);
+/* The table of handlers. */
+struct rf_dispatch {
+    uint64_t addr;
+    const uint64_t *handler;
+    size_t n;
+};
+
+/* m and the handlers must outlive it; exec_rp is the offset of the return stack's index in an execution block. NULL when
+ * out of memory. */
+struct rf_follower *rf_follower_new(const struct rf_machine *m, struct rf_dispatch dispatch, int32_t exec_rp);
 void rf_follower_free(struct rf_follower *f);
 /* Distinct ends of the paths from *from; budget: number of instructions. */
 void rf_follow(struct rf_follower *f, const struct rf_entry *from, unsigned budget, struct rf_ends *out);

@@ -137,6 +137,26 @@ static void reach(const struct rf_machine *m, uint64_t addr, rf_ops bit, struct 
     }
 }
 
+/* A jump through a table that the compiler made for a switch: the table's entry was added to its own address. */
+static bool is_switch(const struct rf_machine *m, size_t k)
+{
+    const struct rf_minsn *i = &m->v[k], *before = k ? i - 1 : NULL;
+    return i->op == M_JMP && i->o[0].kind == M_REG && before && before->op == M_ADD && before->o[0].kind == M_REG &&
+           before->o[0].reg == i->o[0].reg;
+}
+
+/* What no direct jump reaches is a case of some switch: it may belong to any opcode that has one. */
+static void share_cases(const struct rf_machine *m, struct rf_owners *o)
+{
+    rf_ops ops = 0;
+    for (size_t k = 0; k < m->n; k++)
+        if (is_switch(m, k))
+            ops |= o->ops[k];
+    for (size_t k = 0; k < m->n; k++)
+        if (!o->ops[k] && !o->entry[k])
+            o->ops[k] = ops;
+}
+
 bool rf_owners_find(struct rf_owners *out, const struct rf_machine *m, const uint64_t *handlers, size_t n)
 {
     uint32_t *todo = malloc((m->n + 1) * sizeof *todo);
@@ -147,6 +167,8 @@ bool rf_owners_find(struct rf_owners *out, const struct rf_machine *m, const uin
         reach(m, m->base, 0, out, todo);
     for (size_t i = 0; ok && i < n && i < OP_COUNT; i++)
         reach(m, handlers[i], RF_OP(i), out, todo);
+    if (ok)
+        share_cases(m, out);
     free(todo);
     if (!ok)
         rf_owners_free(out);

@@ -46,7 +46,7 @@ static bool load_code(struct code *c, const struct rf_runtime *rt, const struct 
                rf_read(from, rt->dispatch, c->handler, n * sizeof *c->handler) &&
                rf_machine_decode(&c->machine, bytes, rt->interpreter_size, rt->interpreter) &&
                rf_owners_find(&c->owners, &c->machine, c->handler, n) &&
-               (c->follower = rf_follower_new(&c->machine, rt->dispatch, rt->layout.exec_rp));
+               (c->follower = rf_follower_new(&c->machine, (struct rf_dispatch){rt->dispatch, c->handler, n}, rt->layout.exec_rp));
     c->n_handlers = n;
     free(bytes);
     return c->ready;
@@ -149,6 +149,20 @@ static bool place_ip(const struct rf_slots_frame *f, const struct rf_place *p, u
     return sum <= f->code->len;
 }
 
+/* Code that a return shares already holds its caller's ip while the callee's bytecode is still that of the block. */
+static bool may_return(rf_ops ops)
+{
+    return ops & RF_OP(OP_RET);
+}
+
+static enum rf_at at_ip(uint32_t ip, rf_ops ops, enum rf_at otherwise)
+{
+    static const rf_ops calls = RF_OP(OP_CALLF) | RF_OP(OP_CALLS) | RF_OP(OP_CALLG1) | RF_OP(OP_CALLG2) | RF_OP(OP_CALLGN);
+    if (ip)
+        return otherwise;
+    return !ops || (ops & calls) ? RF_AT_ENTERING : RF_AT_UNKNOWN;
+}
+
 static struct rf_whereabouts by_map(const struct rf_slots_frame *f, const struct rf_slot *slot)
 {
     struct rf_whereabouts w = {RF_AT_UNKNOWN, 0, slot->ops};
@@ -160,7 +174,7 @@ static struct rf_whereabouts by_map(const struct rf_slots_frame *f, const struct
     for (unsigned i = 0; i < slot->n; i++)
         if (!place_ip(f, &slot->place[i], &ip[i]) || ip[i] != ip[0])
             return w;
-    w.at = ip[0] ? RF_AT_IP : RF_AT_ENTERING;
+    w.at = at_ip(ip[0], slot->ops, RF_AT_IP);
     w.ip = ip[0];
     return w;
 }
@@ -218,17 +232,15 @@ static rf_ops ops_of_handler(const struct code *c, uint64_t handler)
 static rf_ops possible_ops(const struct code *c, const struct rf_minsn *i, const struct rf_ends *ends)
 {
     rf_ops here = c->owners.ops[i - c->machine.v], ops = 0;
-    for (size_t k = 0; k < ends->n; k++) {
-        rf_ops o = ends->v[k].entered ? ops_of_handler(c, ends->v[k].entered) : here;
-        if (!o)
-            return 0;
-        ops |= o;
-    }
-    return ends->n ? ops : here;
+    for (size_t k = 0; k < ends->n_entered; k++)
+        ops |= ops_of_handler(c, ends->entered[k]);
+    if (!ends->stayed)
+        return ops;
+    return here ? ops | here : 0;
 }
 
 /* ip at one end; false where it is not in the bytecode that runs. *kept: it needs nothing that was loaded. */
-static bool end_ip(const struct rf_slots_frame *f, const struct rf_end *e, uint32_t *ip, bool *kept)
+static bool end_ip(const struct rf_slots_frame *f, const struct rf_end *e, rf_ops ops, uint32_t *ip, bool *kept)
 {
     struct rf_place p;
     uint64_t at = e->addr.number - f->code_addr;
@@ -237,6 +249,8 @@ static bool end_ip(const struct rf_slots_frame *f, const struct rf_end *e, uint3
     *ip = (uint32_t)at;
     if (e->addr.known)
         return at <= f->code->len;
+    if (may_return(ops))
+        return false;
     if (kind == RF_SLOT_ENTERING)
         *ip = 0;
     return kind == RF_SLOT_ENTERING || (kind == RF_SLOT_PLACE && place_ip(f, &p, ip));
@@ -250,7 +264,7 @@ static struct rf_whereabouts weigh(const struct rf_slots_frame *f, const struct 
         bool any = false, differ = false, is_kept;
         uint32_t ip;
         for (size_t i = 0; i < ends->n; i++) {
-            if (ends->v[i].moved || !end_ip(f, &ends->v[i], &ip, &is_kept) || is_kept != (kept == 1))
+            if (ends->v[i].moved || !end_ip(f, &ends->v[i], ops, &ip, &is_kept) || is_kept != (kept == 1))
                 continue;
             differ = differ || (any && ip != w.ip);
             w.ip = ip;
@@ -259,9 +273,14 @@ static struct rf_whereabouts weigh(const struct rf_slots_frame *f, const struct 
         if (!any)
             continue;
         if (!differ)
-            w.at = w.ip == 0 ? RF_AT_ENTERING : kept ? RF_AT_IP : RF_AT_TARGET;
+            w.at = at_ip(w.ip, ops, kept ? RF_AT_IP : RF_AT_TARGET);
         return w;
     }
+    bool all_leave = !ends->lost && may_return(ops);
+    for (size_t i = 0; all_leave && i < ends->n; i++)
+        all_leave = ends->v[i].moved || ends->v[i].addr.known;
+    if (all_leave)
+        w.at = RF_AT_LEAVING;
     return w;
 }
 
@@ -309,8 +328,9 @@ struct rf_whereabouts rf_slots_locate(struct rf_slots *s, const struct rf_slots_
     struct rf_whereabouts w = {RF_AT_UNKNOWN, 0, 0};
     if (slot) {
         w = by_map(f, slot);
-        if (w.at != RF_AT_UNKNOWN)
+        if (w.at != RF_AT_UNKNOWN && !may_return(slot->ops))
             return w;
+        w.at = RF_AT_UNKNOWN;
     }
     struct rf_whereabouts live = by_code(s, f);
     live.ops = live.ops ? live.ops : w.ops;
