@@ -127,6 +127,8 @@ enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_
         status = calibrate(s, err);
     if (status == RF_OK)
         status = open_decoding(s, err);
+    if (status == RF_OK && o->want_expr && !rf_decoder_want_expr(s->decoder))
+        status = rf_fail(err, RF_FAILURE, 0, "out of memory");
     if (status != RF_OK) {
         rf_session_close(s);
         return status;

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+enum { EXPRESSION_BYTES = 256 * 1024 };
+
 /* Reads the snapshot, and the live process where the snapshot has nothing. */
 struct view {
     struct rf_memory memory;
@@ -25,6 +27,7 @@ struct rf_decoder {
     struct rf_decode_stats stats;
     uint64_t epoch, handlers;
     struct rf_stack main, other; /* of the main thread; of the thread at hand where it is another */
+    struct rf_expressions expressions;
     char *texts;                 /* what the frames of main point to, once copied */
     size_t texts_size;
 };
@@ -66,8 +69,17 @@ void rf_decoder_free(struct rf_decoder *d)
     rf_names_free(d->names);
     rf_builtins_free(d->builtins);
     rf_slots_free(d->slots);
+    free(d->expressions.bytes);
     free(d->texts);
     free(d);
+}
+
+bool rf_decoder_want_expr(struct rf_decoder *d)
+{
+    d->expressions.size = EXPRESSION_BYTES;
+    d->expressions.bytes = malloc(EXPRESSION_BYTES);
+    d->expressions.wanted = d->expressions.bytes != NULL;
+    return d->expressions.wanted;
 }
 
 struct rf_probe *rf_decoder_probe(struct rf_decoder *d)
@@ -94,6 +106,7 @@ static void rayfall_frames(struct rf_decoder *d, const struct rf_snapshot *s, co
                         .sources = d->sources,
                         .builtins = d->builtins,
                         .stats = &d->stats,
+                        .expressions = &d->expressions,
                         .out = st,
                         .interpreter = {.rt = d->rt,
                                         .lambdas = d->lambdas,
@@ -103,6 +116,7 @@ static void rayfall_frames(struct rf_decoder *d, const struct rf_snapshot *s, co
                                         .epoch = ++d->epoch,
                                         .handlers = d->handlers,
                                         .slots = d->slots}};
+    d->expressions.used = 0;
     rf_names_refresh(d->names, d->live, s->time_ns);
     rf_walk(&w, s, native);
 }
@@ -112,7 +126,7 @@ static bool keep_texts(struct rf_decoder *d, struct rf_stack *st)
 {
     size_t size = 0, at = 0;
     for (size_t i = 0; i < st->n; i++)
-        size += st->frame[i].file.n + st->frame[i].fn.n;
+        size += st->frame[i].file.n + st->frame[i].fn.n + st->frame[i].expr.n + st->frame[i].query.n;
     if (size > d->texts_size) {
         char *more = realloc(d->texts, size);
         if (!more)
@@ -121,8 +135,8 @@ static bool keep_texts(struct rf_decoder *d, struct rf_stack *st)
         d->texts_size = size;
     }
     for (size_t i = 0; i < st->n; i++) {
-        struct rf_text *t[] = {&st->frame[i].file, &st->frame[i].fn};
-        for (size_t k = 0; k < 2; k++) {
+        struct rf_text *t[] = {&st->frame[i].file, &st->frame[i].fn, &st->frame[i].expr, &st->frame[i].query};
+        for (size_t k = 0; k < sizeof t / sizeof *t; k++) {
             if (t[k]->n)
                 memcpy(d->texts + at, t[k]->s, t[k]->n);
             t[k]->s = d->texts + at;
@@ -179,7 +193,7 @@ static void mark_cut_stack(struct rf_stack *st, const struct rf_native_stack *na
                                                            : "<unwind>";
     memmove(st->frame + 1, st->frame, (st->n < RF_FRAMES_MAX ? st->n : RF_FRAMES_MAX - 1) * sizeof *st->frame);
     st->n += st->n < RF_FRAMES_MAX;
-    st->frame[0] = (struct rf_frame){.file = text("<unknown>"), .fn = text(why), .line = 0};
+    st->frame[0] = (struct rf_frame){.file = text("<unknown>"), .fn = text(why), .named = true};
 }
 
 struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native)
@@ -193,7 +207,7 @@ struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, c
     rayfall_frames(d, s, native, st);
     bool whole = native->end == RF_UNWIND_ROOT;
     if (st->n == 0 && whole && d->stats.bare == bare) {
-        rf_stack_push(st, text("<runtime>"), 0, runtime_name(native));
+        rf_stack_push(st, &(struct rf_frame){.file = text("<runtime>"), .fn = runtime_name(native), .named = true});
         st->how = RF_BY_RUNTIME;
     } else if (st->n == 0 || !whole) {
         if (st->n == 0)

@@ -98,17 +98,27 @@ static void look(const struct rf_interpreter *in, const struct rf_native_stack *
         v->below = native->frame[k - 1].fn.name ? native->frame[k - 1].fn.name : "";
 }
 
-static uint32_t line_at(const struct rf_lambda *fn, uint32_t ip)
+/* Where a function is once the instruction that ends at ip is in progress. */
+static struct rf_activation at_ip(const struct rf_lambda *fn, uint32_t ip)
 {
-    struct rf_span span;
-    if (fn->n_debug && ip <= fn->debug[0].offset)
-        return fn->first_line; /* what a closure does before its first form */
-    return rf_lambda_span(fn, ip, &span) ? span.line + 1u : 0;
+    struct rf_activation a = {.fn = fn};
+    if (fn->n_debug && ip <= fn->debug[0].offset) {
+        a.line = fn->first_line; /* what a closure does before its first form */
+    } else if (rf_lambda_span(fn, ip, &a.span)) {
+        a.line = a.span.line + 1u;
+        a.placed = true;
+    }
+    return a;
 }
 
-static uint32_t line_of_entry(const struct rf_lambda *fn)
+static struct rf_activation at_entry(const struct rf_lambda *fn)
 {
-    return fn->n_debug ? fn->first_line : 0;
+    return (struct rf_activation){.fn = fn, .line = fn->n_debug ? fn->first_line : 0};
+}
+
+static bool same_form(const struct rf_activation *a, const struct rf_activation *b)
+{
+    return a->placed && b->placed && memcmp(&a->span, &b->span, sizeof a->span) == 0;
 }
 
 /* What the interpreter's machine code says of frame k. */
@@ -129,23 +139,26 @@ static bool is_entry(const struct rf_interpreter *in, const struct rf_native_sta
 }
 
 /* The line of the function that runs, when all candidates agree on it. */
-static enum rf_ip_found live_line(const struct rf_ip_view *v, uint32_t *line)
+static enum rf_ip_found live_line(const struct rf_ip_view *v, struct rf_activation *a)
 {
     const struct rf_instruction *c[IP_CANDIDATES];
+    *a = (struct rf_activation){.fn = v->fn};
     if (v->where.at == RF_AT_ENTERING) {
-        *line = line_of_entry(v->fn);
+        *a = at_entry(v->fn);
         return RF_IP_UNIQUE;
     }
     size_t n = rf_ip_candidates(v, c);
-    *line = 0;
     if (n == 0 || !v->fn->code.sound) /* opcodes that are not known: where its instructions are is not known either */
         return RF_IP_OPEN;
-    *line = line_at(v->fn, c[0]->end);
-    for (size_t i = 1; i < n; i++)
-        if (line_at(v->fn, c[i]->end) != *line) {
-            *line = 0;
+    *a = at_ip(v->fn, c[0]->end);
+    for (size_t i = 1; i < n; i++) {
+        struct rf_activation other = at_ip(v->fn, c[i]->end);
+        if (other.line != a->line) {
+            *a = (struct rf_activation){.fn = v->fn};
             return RF_IP_OPEN;
         }
+        a->placed = same_form(a, &other);
+    }
     return n == 1 ? RF_IP_UNIQUE : RF_IP_SAME_LINE;
 }
 
@@ -178,8 +191,12 @@ static void emit_callers(struct rf_interpreter *in, const struct rf_exec *e, con
         fn[i] = cur;
     }
     for (int32_t i = 0; i < e->rp; i++)
-        if (fn[i])
-            emit(ctx, &(struct rf_activation){fn[i], rf_return_sound(fn[i], e, &r[i]) ? line_at(fn[i], (uint32_t)r[i].ip) : 0});
+        if (fn[i]) {
+            struct rf_activation a = {.fn = fn[i]};
+            if (rf_return_sound(fn[i], e, &r[i]))
+                a = at_ip(fn[i], (uint32_t)r[i].ip);
+            emit(ctx, &a);
+        }
 }
 
 enum rf_ip_found rf_interpreter_frame(struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,
@@ -189,27 +206,27 @@ enum rf_ip_found rf_interpreter_frame(struct rf_interpreter *in, const struct rf
     const struct rf_lambda *fn;
     struct rf_activation a;
     struct rf_ip_view v;
-    bool entry = is_entry(in, native, k);
     /* Only entry code runs without a block; elsewhere a lambda in a register is some value that the program handles. */
+    bool entry = is_entry(in, native, k);
     if (!find_exec(in, native, k, &e, &fn)) {
         fn = entry ? entering(in, native, k) : NULL;
         if (!fn)
             return RF_IP_NONE;
-        emit(ctx, &(struct rf_activation){fn, line_of_entry(fn)});
+        a = at_entry(fn);
+        emit(ctx, &a);
         return RF_IP_PROLOGUE;
     }
     if (in->n_used < RF_BLOCKS_MAX)
         in->used[in->n_used++] = e.addr;
     emit_callers(in, &e, fn, emit, ctx);
-    a.fn = fn;
     if (entry) {
-        a.line = line_of_entry(fn);
+        a = at_entry(fn);
         emit(ctx, &a);
         return RF_IP_PROLOGUE;
     }
     look(in, native, k, &e, fn, &v);
     locate(in, native, k, &v);
-    enum rf_ip_found found = live_line(&v, &a.line);
+    enum rf_ip_found found = live_line(&v, &a);
     emit(ctx, &a);
     return found;
 }

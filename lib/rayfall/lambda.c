@@ -244,6 +244,7 @@ static bool give_name(struct rf_lambdas *c, struct rf_lambda *l, const struct rf
         if (name.n) {
             free((char *)l->name.s);
             l->name = name;
+            l->named = true;
             return true;
         }
         free((char *)name.s); /* the empty symbol is no name */

@@ -34,6 +34,7 @@ struct rf_lambda {
     uint64_t nfo;             /* address of its source object, 0 without one */
     struct rf_text file;      /* "" without a source */
     struct rf_text name;      /* from the environment, else "<fn:LINE>", else "<fn>" */
+    bool named;               /* by the environment */
     uint32_t first_line;      /* 1-based line of the first body form; 0 when not known */
 };
 

@@ -12,7 +12,7 @@
 #include <uthash.h>
 
 enum { NODES_MAX = 1 << 18, TEXT_MAX = 1 << 22, FILE_MAX = 4096, CACHED_MAX = 64, EDGE = 128,
-       KEYS_PIECE = 1024, KEYS_EDGE = 8 * KEYS_PIECE, TITLE_CHARACTERS = 60, TITLE_BYTES = 240 };
+       KEYS_PIECE = 1024, KEYS_EDGE = 8 * KEYS_PIECE, TITLE_CHARACTERS = 60, TITLE_BYTES = 240, QUERY_BYTES = 4096 };
 
 struct rf_node_span {
     uint64_t node, span;
@@ -162,26 +162,32 @@ static bool index_lines(struct rf_source *s)
     return true;
 }
 
-/* Sixty characters of the text, runs of blanks as one. A cut falls between characters, not inside one. */
-static bool make_title(struct rf_source *s)
+size_t rf_squeeze(struct rf_text text, size_t characters, char *to, size_t size)
 {
-    char *t = malloc(TITLE_BYTES + 1);
-    size_t n = 0, characters = 0;
+    size_t n = 0, seen = 0;
+    for (size_t i = 0; i < text.n && n < size; i++) {
+        char c = text.s[i];
+        bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+        if (blank && (n == 0 || to[n - 1] == ' '))
+            continue;
+        if (((unsigned char)c & 0xc0) != 0x80 && seen++ == characters)
+            break;
+        to[n++] = blank ? ' ' : c;
+    }
+    while (n && to[n - 1] == ' ')
+        n--;
+    return n;
+}
+
+static bool make_titles(struct rf_source *s)
+{
+    if (!rf_source_unfiled(s))
+        return true;
+    char *t = malloc(TITLE_BYTES + QUERY_BYTES);
     if (!t)
         return false;
-    for (size_t i = 0; rf_source_unfiled(s) && i < s->text.n && n < TITLE_BYTES; i++) {
-        char c = s->text.s[i];
-        bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
-        if (blank && (n == 0 || t[n - 1] == ' '))
-            continue;
-        if (((unsigned char)c & 0xc0) != 0x80 && characters++ == TITLE_CHARACTERS)
-            break;
-        t[n++] = blank ? ' ' : c;
-    }
-    while (n && t[n - 1] == ' ')
-        n--;
-    t[n] = 0;
-    s->title = (struct rf_text){t, n};
+    s->title = (struct rf_text){t, rf_squeeze(s->text, TITLE_CHARACTERS, t, TITLE_BYTES)};
+    s->query = (struct rf_text){t + TITLE_BYTES, rf_squeeze(s->text, SIZE_MAX, t + TITLE_BYTES, QUERY_BYTES)};
     return true;
 }
 
@@ -208,7 +214,7 @@ static bool source_read(struct rf_source *s, const struct rf_memory *m, const st
         goto out;
     s->nodes = malloc(n * sizeof *s->nodes + 1);
     s->spans = malloc(n * sizeof *s->spans + 1);
-    if (!s->nodes || !s->spans || !index_lines(s) || !make_title(s))
+    if (!s->nodes || !s->spans || !index_lines(s) || !make_titles(s))
         goto out;
     index_nodes(s, keys, keys + n, n);
     ok = true;
@@ -371,6 +377,14 @@ struct rf_text rf_source_at(const struct rf_source *s, struct rf_span span)
 static bool before(uint16_t line, uint16_t col, uint16_t than_line, uint16_t than_col)
 {
     return line < than_line || (line == than_line && col < than_col);
+}
+
+struct rf_text rf_source_form(const struct rf_source *s, struct rf_span span)
+{
+    struct rf_text t = rf_source_at(s, span);
+    struct rf_text rest = rf_source_at(s, (struct rf_span){.line = span.end_line, .col = span.end_col});
+    const char *end = rest.s + (rest.n != 0); /* the span's end is its last character */
+    return (struct rf_text){t.s, rest.n && end > t.s ? (size_t)(end - t.s) : t.n};
 }
 
 bool rf_span_encloses(struct rf_span outer, struct rf_span inner)

@@ -18,7 +18,8 @@ struct rf_source {
     uint64_t serial;     /* never given twice: what was derived from a source is valid while this is the same */
     struct rf_text file; /* as given to load, or "repl" */
     struct rf_text text;
-    struct rf_text title;   /* text that came from no file: its beginning, spaces squeezed; else "" */
+    /* Of text that came from no file, spaces squeezed: its beginning, and all of it up to 4096 bytes; else "". */
+    struct rf_text title, query;
     struct rf_node_span *nodes; /* ascending by node, the last match only */
     size_t n_nodes;
     struct rf_span_node *spans; /* ascending by span */
@@ -47,10 +48,15 @@ bool rf_source_unfiled(const struct rf_source *s);
 bool rf_source_node(const struct rf_source *s, uint64_t node, struct rf_span *out);
 /* The true span of the node that a debug vector's span id was meant for: the id itself where it is not found. */
 struct rf_span rf_source_repair(const struct rf_source *s, uint64_t id);
+/* At most `characters` of a text with runs of blanks as one, none at its ends; at most size bytes go to `to`. A cut falls
+ * between characters. Returns the bytes written. */
+size_t rf_squeeze(struct rf_text text, size_t characters, char *to, size_t size);
+
 /* What a user calls the place: the file, "<ipc>" for text that a client is having run, else "<repl>". */
 struct rf_text rf_source_place(const struct rf_source *s, bool from_client);
-/* The text that begins at line and col of the source, up to its end. */
+/* The text that begins at line and col of the source, up to its end; and up to the span's end. */
 struct rf_text rf_source_at(const struct rf_source *s, struct rf_span span);
+struct rf_text rf_source_form(const struct rf_source *s, struct rf_span span);
 /* The smallest recorded form, "(...", that encloses inner and is not inner itself, and its node. */
 bool rf_source_parent(const struct rf_source *s, struct rf_span inner, uint64_t *node, struct rf_span *out);
 /* The smallest recorded span that encloses inner and whose text is a function form, "(fn". */

@@ -6,7 +6,7 @@
 
 #include "tree.h"
 
-enum { SWITCHES_MAX = 16, SWITCH_WORDS = 64 };
+enum { SWITCHES_MAX = 16, SWITCH_WORDS = 64, EXPR_CHARACTERS = 60 };
 
 /* From native frame `below` outwards this source is in force. */
 struct source_switch {
@@ -24,14 +24,28 @@ struct walk {
     size_t chain[RF_CHAIN_MAX];
     size_t n_chain;
     const struct rf_lambda *fn; /* of the innermost function so far */
+    struct rf_span at;          /* the form that it is at, where that is known */
+    bool placed;
     struct rf_text fn_file;
 };
 
-void rf_stack_push(struct rf_stack *st, struct rf_text file, uint32_t line, struct rf_text fn)
+void rf_stack_push(struct rf_stack *st, const struct rf_frame *f)
 {
     if (st->n < RF_FRAMES_MAX)
-        st->frame[st->n++] = (struct rf_frame){.file = file, .fn = fn, .line = line};
-    st->how = line ? RF_BY_A_LINE : RF_BY_A_FUNCTION;
+        st->frame[st->n++] = *f;
+    st->how = f->line ? RF_BY_A_LINE : RF_BY_A_FUNCTION;
+}
+
+/* Column and text of the form that a frame is at. */
+static void describe(struct walk *k, struct rf_frame *f, const struct rf_source *source, struct rf_span span)
+{
+    struct rf_expressions *x = k->w->expressions;
+    f->col = span.col + 1u;
+    if (!x->wanted || !source)
+        return;
+    f->expr.s = x->bytes + x->used;
+    f->expr.n = rf_squeeze(rf_source_form(source, span), EXPR_CHARACTERS, x->bytes + x->used, x->size - x->used);
+    x->used += f->expr.n;
 }
 
 static struct rf_text text(const char *s)
@@ -93,18 +107,32 @@ static bool same_text(struct rf_text a, struct rf_text b)
     return a.n == b.n && memcmp(a.s, b.s, a.n) == 0;
 }
 
-/* A form on the line that is already innermost says nothing new. */
-static void push_form(struct rf_stack *st, struct rf_text file, uint32_t line, struct rf_text fn)
+/* A form that is already innermost says nothing new, nor does one on its line, unless columns tell them apart. */
+static void push_form(struct walk *k, const struct rf_frame *f)
 {
-    const struct rf_frame *last = st->n ? &st->frame[st->n - 1] : NULL;
-    if (!last || last->line != line || !same_text(last->file, file) || !same_text(last->fn, fn))
-        rf_stack_push(st, file, line, fn);
+    struct rf_stack *st = k->w->out;
+    struct rf_frame *last = st->n ? &st->frame[st->n - 1] : NULL;
+    if (last && last->line == f->line && same_text(last->file, f->file) && same_text(last->fn, f->fn)) {
+        last->col = f->col;
+        last->expr = f->expr;
+    } else {
+        rf_stack_push(st, f);
+    }
 }
 
-/* Top-level text has no function. A file's is <top>; a client's is known by its own beginning. */
-static struct rf_text top_name(const struct rf_source *s)
+/* Top-level text has no function. A file's is <top>; a client's is known by its own beginning, and the first of its frames
+ * carries the whole of it. */
+static struct rf_frame top_frame(const struct walk *k, const struct rf_source *s)
 {
-    return s->title.n ? s->title : text("<top>");
+    struct rf_frame f = {.file = rf_source_place(s, k->from_client),
+                         .fn = s->title.n ? s->title : text("<top>"),
+                         .named = s->title.n == 0};
+    bool first = true;
+    for (size_t i = 0; i < k->w->out->n; i++)
+        first = first && k->w->out->frame[i].query.n == 0;
+    if (first && k->from_client)
+        f.query = s->query;
+    return f;
 }
 
 /* Ends the chain: its forms become frames of the function they are in, or of the top level. */
@@ -121,31 +149,55 @@ static void flush(struct walk *k)
         sources[n_sources++] = own;
     if (top && top != own)
         sources[n_sources++] = top;
-    struct rf_tree tree = {k->w->interpreter.names, k->w->builtins, k->w->m, k->s};
+    struct rf_tree tree = {.names = k->w->interpreter.names,
+                           .builtins = k->w->builtins,
+                           .m = k->w->m,
+                           .s = k->s,
+                           .within = own && k->placed ? own : NULL,
+                           .span = k->at};
     rf_tree_chain(&tree, k->native, k->chain, k->n_chain, sources, n_sources, form);
     for (size_t i = 0; i < k->n_chain; i++) {
         if (!form[i].source || form[i].root)
             continue;
         bool in_fn = form[i].source == own;
-        struct rf_text file = in_fn ? k->fn_file : rf_source_place(form[i].source, k->from_client);
-        push_form(k->w->out, file, form[i].span.line + 1u, in_fn ? k->fn->name : top_name(form[i].source));
+        struct rf_frame f = {.file = k->fn_file, .fn = in_fn ? k->fn->name : text(""), .named = true};
+        if (!in_fn)
+            f = top_frame(k, form[i].source);
+        f.line = form[i].span.line + 1u;
+        if (form[i].node)
+            describe(k, &f, form[i].source, form[i].span);
+        push_form(k, &f);
         shown++;
     }
-    if (!shown && !own && top)
-        push_form(k->w->out, rf_source_place(top, k->from_client), 0, top_name(top));
+    if (!shown && !own && top) {
+        struct rf_frame f = top_frame(k, top);
+        push_form(k, &f);
+    }
     k->n_chain = 0;
 }
 
 static void push_activation(void *ctx, const struct rf_activation *a)
 {
     struct walk *k = ctx;
+    const struct rf_source *source = source_at(k, a->fn->nfo);
+    bool unfiled = source && rf_source_unfiled(source);
     k->fn = a->fn;
-    k->fn_file = a->fn->file;
-    if (a->fn->file.n == 0)
-        k->fn_file = text("<unknown>");
-    else if (same_text(a->fn->file, text("repl")))
-        k->fn_file = text(k->from_client && a->fn->nfo == k->force[0].nfo ? "<ipc>" : "<repl>");
-    rf_stack_push(k->w->out, k->fn_file, k->w->rt->off & RF_OFF_LINES ? 0 : a->line, a->fn->name);
+    k->at = a->span;
+    k->placed = a->placed;
+    k->fn_file = text("<unknown>");
+    if (source)
+        k->fn_file = rf_source_place(source, k->from_client && a->fn->nfo == k->force[0].nfo);
+    struct rf_frame f = {.file = k->fn_file, .fn = a->fn->name, .named = true};
+    if (unfiled && !a->fn->named) { /* a function without a name in text without one: the text's beginning */
+        f.fn = source->title;
+        f.named = false;
+    }
+    if (!(k->w->rt->off & RF_OFF_LINES)) {
+        f.line = a->line;
+        if (a->placed)
+            describe(k, &f, source, a->span);
+    }
+    rf_stack_push(k->w->out, &f);
 }
 
 static void count(struct rf_decode_stats *s, enum rf_ip_found found)

@@ -14,7 +14,14 @@ struct rf_stack {
     enum rf_explained how;
 };
 
-void rf_stack_push(struct rf_stack *st, struct rf_text file, uint32_t line, struct rf_text fn);
+void rf_stack_push(struct rf_stack *st, const struct rf_frame *f);
+
+/* Where the texts of expressions are put, when they are asked for; what does not fit is left out. */
+struct rf_expressions {
+    bool wanted;
+    size_t used, size;
+    char *bytes;
+};
 
 struct rf_walk {
     const struct rf_runtime *rt;
@@ -23,6 +30,7 @@ struct rf_walk {
     const struct rf_builtins *builtins;
     struct rf_interpreter interpreter;
     struct rf_decode_stats *stats;
+    struct rf_expressions *expressions;
     struct rf_stack *out;
 };
 

@@ -40,6 +40,8 @@ static bool form_of(const struct chain *ch, uint64_t node, struct rf_form *out)
         struct rf_span span;
         if (!rf_source_node(ch->sources[i], node, &span))
             continue;
+        if (ch->sources[i] == ch->t->within && !rf_span_encloses(ch->t->span, span))
+            continue;
         struct rf_text text = rf_source_at(ch->sources[i], span);
         bool written = text.n && text.s[0] == '(';
         if ((!written && text.n) || !rf_obj_vector(ch->t->m, node, RAY_LIST, INT32_MAX, &o))
@@ -197,6 +199,8 @@ static void fill_outer(const struct chain *ch, struct rf_form *out)
             continue;
         out[k].source = inner->source;
         out[k].root = !rf_source_parent(inner->source, inner->span, &out[k].node, &out[k].span);
+        if (inner->source == ch->t->within && (out[k].root || !rf_span_encloses(ch->t->span, out[k].span)))
+            out[k] = (struct rf_form){0};
     }
 }
 

@@ -20,6 +20,9 @@ struct rf_tree {
     const struct rf_builtins *builtins;
     const struct rf_memory *m; /* snapshot first, then live memory */
     const struct rf_snapshot *s;
+    /* Where a function's code called the evaluator: forms of this source lie within this span. NULL: no such bound. */
+    const struct rf_source *within;
+    struct rf_span span;
 };
 
 /* What was found out about one frame of a chain. */

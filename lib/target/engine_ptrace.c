@@ -27,7 +27,8 @@ enum {
     FEW_THREADS = 8,            /* so many are all looked at, each time */
     UNEXPLAINED_NS = 50 * 1000, /* CPU time of somebody who is not known to be busy */
     SPIN_NS = 60 * 1000,
-    LONG_STOP_NS = 200 * 1000,
+    LONG_STOP_NS = 60 * 1000,
+    WAKE_NS = 30 * 1000, /* from our wake-up, which may have put the thread off its CPU, to our first instruction */
     MAPS_EVERY_NS = 100 * 1000000, /* at most */
     ROOT_SLACK = 64,
     DENIED_MAX = 16,
@@ -46,6 +47,7 @@ struct rf_engine {
     struct rf_snapshot *slot[SLOTS_MAX];
     size_t n_slots, n; /* there are; hold this tick's snapshots */
     uint64_t cpu_ns, unexplained0_ns;
+    uint64_t tick_ns; /* when this tick began */
     pid_t denied[DENIED_MAX];
     size_t n_denied;
     unsigned denied_ticks; /* one after the other */
@@ -125,7 +127,6 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu)
     struct rf_snapshot *s = e->slot[e->n];
     struct rf_hold hold;
     unsigned here = ~0u;
-    uint64_t looked_ns = rf_now_ns();
     rf_thread_read_cpu(&e->threads, t);
     uint64_t waited_ns = t->waited_ns;
     getcpu(&here, NULL); /* a thread that waits for the CPU that we are on will not stop while we poll */
@@ -135,9 +136,10 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu)
         return;
     }
     /* A stop that took long may have been a wait for a CPU. Letting go adds to that clock: so it is read before. */
-    uint64_t stopping_ns = hold.at_ns - looked_ns;
-    waited_ns = stopping_ns > LONG_STOP_NS && rf_thread_read_cpu(&e->threads, t) ? t->waited_ns - waited_ns : 0;
-    enum copied copied = waited_ns > stopping_ns ? WAITED : copy_held(e, t, &hold, s);
+    bool slow = hold.at_ns - hold.from_ns > LONG_STOP_NS && rf_thread_read_cpu(&e->threads, t);
+    waited_ns = slow ? t->waited_ns - waited_ns : 0;
+    bool before = waited_ns > hold.at_ns - e->tick_ns + WAKE_NS; /* we came: it was not running */
+    enum copied copied = before ? WAITED : copy_held(e, t, &hold, s);
     rf_resume(&e->stopper, &hold);
     uint64_t held = rf_now_ns() - hold.from_ns; /* for which it could not run, but for us could have */
     held -= waited_ns < held ? waited_ns : held;
@@ -145,8 +147,8 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu)
     t->held_ns += held;
     /* Exact now: the thread was switched out, and what it has run since then is not added yet. */
     bool charged = rf_thread_read_cpu(&e->threads, t);
-    /* It had fallen asleep, or waited for a CPU for longer than since we looked: it was not running. Where a thread is put
-     * off the CPU is no random place (often a wake-up that it sent), so this is no sample; its time goes to the next. */
+    /* Where a thread falls asleep or is put off its CPU is no random place (often a wake-up that it sent), so this is no
+     * sample; its time goes to the next. */
     e->stats.waited += copied == WAITED;
     e->stats.slept += copied == ASLEEP;
     e->stats.lost_other += copied == NOT_COPIED;
@@ -187,6 +189,7 @@ static void tick(void *ctx)
 {
     struct rf_engine *e = ctx;
     struct rf_threads *ts = &e->threads;
+    e->tick_ns = rf_now_ns();
     bool all = ts->n <= FEW_THREADS || e->stats.ticks % ALL_EVERY == 0;
     for (size_t i = 0; i < ts->n && !all; i++) {
         struct rf_thread *t = &ts->v[i];
