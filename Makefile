@@ -58,7 +58,7 @@ $(B)/fixtures/%: fixtures/%.c $(B)/librfprof.a
 	$(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) $(FIXTURE_FLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -pthread -o $@ $< \
 		-Wl,--as-needed $(B)/librfprof.a $(LDLIBS) $(FIXTURE_LIBS)
 
--include $(LIB_O:.o=.d) $(CLI_O:.o=.d) $(UNITS:=.d) $(FIXTURES:=.d)
+-include $(LIB_O:.o=.d) $(CLI_O:.o=.d) $(UNITS:=.d) $(FIXTURES:=.d) $(B)/tests/oracle/oracle.d
 
 units: $(UNITS)
 fixtures: $(FIXTURES)
@@ -75,6 +75,14 @@ asan: all fixtures
 
 bench: all fixtures
 	B=$(abspath $(B)) RFPROF=$(abspath $(B))/rfprof bench/run
+
+# The decoder against what the interpreter does next, on real releases. Slow: not part of check.
+ORACLE := $(B)/tests/oracle/oracle
+$(ORACLE): tests/oracle/oracle.c $(B)/librfprof.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(B)/librfprof.a $(LDLIBS)
+oracle: $(ORACLE)
+	B=$(abspath $(B)) tests/oracle/run
 
 demo: deps
 	$(MAKE) all fixtures
@@ -102,5 +110,5 @@ lint:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units fixtures check asan bench demo deps install lint clean
+.PHONY: all units fixtures check asan bench oracle demo deps install lint clean
 .DELETE_ON_ERROR:
