@@ -15,7 +15,6 @@ enum {
     BLOCKS_WHOLE = 8, /* copied whole in one sample; RF_BYTES_MAX has room for nine */
     FRAME_WORDS_MAX = 1024,
     LAMBDAS_MAX = 256,
-    TRIAL_NS = 800000000,
     PAUSE_MOST_NS = 4000000,
 };
 
@@ -374,7 +373,7 @@ static uint64_t now_ns(void)
 }
 
 enum rf_status rf_calibrate(struct rf_calibration *c, const struct rf_process *p, struct rf_images *images,
-                            enum rf_verdict *verdict, struct rf_error *err)
+                            uint64_t at_most_ns, enum rf_verdict *verdict, struct rf_error *err)
 {
     struct rf_engine *engine = NULL;
     struct rf_unwinder *unwinder = NULL;
@@ -387,7 +386,7 @@ enum rf_status rf_calibrate(struct rf_calibration *c, const struct rf_process *p
     enum rf_status status = rf_unwinder_open(&unwinder, images, err);
     if (status == RF_OK)
         status = rf_engine_open(&engine, p, &selector, err);
-    while (status == RF_OK && *verdict == RF_WAITING && now_ns() - begin < TRIAL_NS && rf_process_alive(p)) {
+    while (status == RF_OK && *verdict == RF_WAITING && now_ns() - begin < at_most_ns && rf_process_alive(p)) {
         status = rf_engine_tick(engine, &v, &n, err);
         for (size_t i = 0; status == RF_OK && *verdict == RF_WAITING && i < n; i++) {
             rf_unwind(unwinder, v[i], &native);

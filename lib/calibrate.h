@@ -26,9 +26,9 @@ struct rf_selector rf_calibration_selector(struct rf_calibration *c);
 /* Looks at the frames of one snapshot. err is filled when they refute the layout. */
 enum rf_verdict rf_calibration_observe(struct rf_calibration *c, const struct rf_snapshot *s,
                                        const struct rf_native_stack *native, struct rf_error *err);
-/* Samples the process until there is a verdict, for 0.8 s at most. RF_OK also while it waits. */
+/* Samples the process until there is a verdict, for so long at most. RF_OK also while it waits. */
 enum rf_status rf_calibrate(struct rf_calibration *c, const struct rf_process *p, struct rf_images *images,
-                            enum rf_verdict *verdict, struct rf_error *err);
+                            uint64_t at_most_ns, enum rf_verdict *verdict, struct rf_error *err);
 /* Does any frame of this stack run bytecode? */
 bool rf_runs_bytecode(const struct rf_runtime *rt, const struct rf_native_stack *native);
 /* "catalog 2.4.0, by build-id", or "calibrated, 93 live observations agreed; off: callers". */

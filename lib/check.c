@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+enum { CALIBRATION_NS = 800000000 };
+
 struct report {
     struct rf_finding *v;
     size_t n, max;
@@ -86,7 +88,7 @@ static enum rf_status calibrate(struct rf_runtime *rt, const struct rf_process *
     struct rf_calibration *c = rf_calibration_new(rt, &p->memory);
     if (!c)
         return rf_fail(err, RF_FAILURE, 0, "out of memory");
-    enum rf_status status = rf_calibrate(c, p, images, &verdict, err);
+    enum rf_status status = rf_calibrate(c, p, images, CALIBRATION_NS, &verdict, err);
     rf_calibration_free(c);
     return status;
 }
