@@ -101,6 +101,21 @@ static void expressions_of_a_line_are_rows(void **state)
     rf_profile_free(p);
 }
 
+static void equal_forms_are_sorted_by_column(void **state)
+{
+    (void)state;
+    struct rf_profile *p = rf_profile_new();
+    struct rf_frame f[] = {form("a", 4, 16, "f", "(a)"), form("a", 4, 8, "f", "(b)"), form("a", 4, 9, "f", "(a)")};
+    for (size_t i = 0; i < 3; i++)
+        add(p, &f[i], 1, 1000000);
+    expect(p, "tsv", (struct rf_render){.view = RF_VIEW_EXPR},
+           HEADER "\tcol\texpr\n"
+                  "a\t4\tf\t1.000\t1.000\t1\t8\t(b)\n"
+                  "a\t4\tf\t1.000\t1.000\t1\t9\t(a)\n"
+                  "a\t4\tf\t1.000\t1.000\t1\t16\t(a)\n");
+    rf_profile_free(p);
+}
+
 static void columns_come_in_the_order_asked_for(void **state)
 {
     (void)state;
@@ -279,15 +294,11 @@ static void names_of_one_file_are_one_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_of_a_line_are_one_row),
-        cmocka_unit_test(expressions_of_a_line_are_rows),
-        cmocka_unit_test(columns_come_in_the_order_asked_for),
-        cmocka_unit_test(tables_have_the_columns),
-        cmocka_unit_test(functions_and_files),
-        cmocka_unit_test(a_query_has_all_that_it_called),
-        cmocka_unit_test(withheld_texts_are_numbered_as_first_seen),
-        cmocka_unit_test(withheld_text_is_in_no_output),
-        cmocka_unit_test(full_paths_are_resolved_as_text),
+        cmocka_unit_test(columns_of_a_line_are_one_row),    cmocka_unit_test(expressions_of_a_line_are_rows),
+        cmocka_unit_test(equal_forms_are_sorted_by_column), cmocka_unit_test(columns_come_in_the_order_asked_for),
+        cmocka_unit_test(tables_have_the_columns),          cmocka_unit_test(functions_and_files),
+        cmocka_unit_test(a_query_has_all_that_it_called),   cmocka_unit_test(withheld_texts_are_numbered_as_first_seen),
+        cmocka_unit_test(withheld_text_is_in_no_output),    cmocka_unit_test(full_paths_are_resolved_as_text),
         cmocka_unit_test(names_of_one_file_are_one_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
