@@ -69,8 +69,7 @@ enum rf_target_state {
 };
 
 /* Opens the process, finds and checks its layout, and prepares everything that a tick needs. */
-enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_options *options,
-                               struct rf_error *err);
+enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_options *options, struct rf_error *err);
 void rf_session_close(struct rf_session *s);
 
 /* The instant at which the next tick is due: a random one in each period. */
@@ -90,22 +89,22 @@ const char *rf_session_folder(const struct rf_session *s);
 
 /* The account of a session: where each tick, sample and nanosecond went. */
 struct rf_account {
-    uint64_t wall_ns;           /* first to last tick */
+    uint64_t wall_ns; /* first to last tick */
     uint64_t ticks_asked, ticks_taken, ticks_late;
-    uint64_t samples;           /* thread snapshots taken */
-    uint64_t lost_exited;       /* the thread ended between the look and the stop */
-    uint64_t lost_timeout;      /* it did not stop in time (uninterruptible, frozen) */
-    uint64_t lost_traced;       /* another tracer had it */
+    uint64_t samples;      /* thread snapshots taken */
+    uint64_t lost_exited;  /* the thread ended between the look and the stop */
+    uint64_t lost_timeout; /* it did not stop in time (uninterruptible, frozen) */
+    uint64_t lost_traced;  /* another tracer had it */
     uint64_t lost_other;
-    uint64_t slept;             /* thread looks that found it asleep */
-    uint64_t waited;            /* and runnable, but waiting for a CPU: no samples either */
-    uint64_t eintr;             /* stops that found a system call interrupted with EINTR */
-    uint64_t charged_ns;        /* CPU time that the kernel charged to the process meanwhile */
-    uint64_t line_ns;           /* explained by a line */
-    uint64_t function_ns;       /* by a function whose line is not known */
-    uint64_t runtime_ns;        /* by a named part of the runtime */
-    uint64_t unknown_ns;        /* sampled but not decoded; the reasons are rows of the profile */
-    uint64_t unsampled_ns;      /* charged - all of the above, when positive */
+    uint64_t slept;        /* thread looks that found it asleep */
+    uint64_t waited;       /* and runnable, but waiting for a CPU: no samples either */
+    uint64_t eintr;        /* stops that found a system call interrupted with EINTR */
+    uint64_t charged_ns;   /* CPU time that the kernel charged to the process meanwhile */
+    uint64_t line_ns;      /* explained by a line */
+    uint64_t function_ns;  /* by a function whose line is not known */
+    uint64_t runtime_ns;   /* by a named part of the runtime */
+    uint64_t unknown_ns;   /* sampled but not decoded; the reasons are rows of the profile */
+    uint64_t unsampled_ns; /* charged - all of the above, when positive */
     uint64_t hold_n, hold_p50_ns, hold_p99_ns, hold_max_ns, hold_total_ns;
     /* Decoding quality: innermost compiled frames with a unique ip, with one line out of several ips, without */
     uint64_t ip_unique, ip_same_line, ip_open, ip_prologue;
@@ -156,7 +155,7 @@ const struct rf_format *rf_formats(void);
 /* --- looking at a process without sampling it ----------------------------------------------------------- */
 
 struct rf_finding {
-    char name[24];   /* "release", "build-id", "layout", ... */
+    char name[24]; /* "release", "build-id", "layout", ... */
     char value[488];
     enum rf_finding_state { RF_FINE, RF_NOTE, RF_BAD } state;
 };
@@ -165,17 +164,19 @@ struct rf_finding {
  * symbols, VM, threads. Fills at most max findings, sets *n, and returns RF_OK when it can be profiled, else
  * the status that rf_session_open would have had, with err filled. Stops at most one thread, once; a build that the
  * catalog has not (or no_catalog) is sampled for up to 0.8 s. */
-enum rf_status rf_check(pid_t pid, bool no_catalog, struct rf_finding *findings, size_t max, size_t *n, struct rf_error *err);
+enum rf_status rf_check(pid_t pid, bool no_catalog, struct rf_finding *findings, size_t max, size_t *n,
+                        struct rf_error *err);
 
-/* Writes the layout of the rayforce in this ELF file, derived from its code alone, in the form that the catalog stores. */
+/* Writes the layout of the rayforce in this ELF file, derived from its code alone, in the form that the catalog stores.
+ */
 enum rf_status rf_layout_of_file(const char *path, FILE *to, struct rf_error *err);
 
 /* A process with a rayforce runtime in it. */
 struct rf_candidate {
     pid_t pid;
-    char release[32];   /* "2.4.0", or "unknown" */
-    char command[128];  /* beginning of its command line */
-    char how[96];       /* "yes", or why not: "no: needs root", "no: unknown layout" */
+    char release[32];  /* "2.4.0", or "unknown" */
+    char command[128]; /* beginning of its command line */
+    char how[96];      /* "yes", or why not: "no: needs root", "no: unknown layout" */
 };
 /* Looks through /proc. *out is malloc'ed, *n set; the caller frees it. */
 enum rf_status rf_candidates(struct rf_candidate **out, size_t *n, struct rf_error *err);

@@ -13,8 +13,8 @@ struct report {
     size_t n, max;
 };
 
-static void __attribute__((format(printf, 4, 5))) say(struct report *r, const char *name, enum rf_finding_state state,
-                                                           const char *fmt, ...)
+static void __attribute__((format(printf, 4, 5)))
+say(struct report *r, const char *name, enum rf_finding_state state, const char *fmt, ...)
 {
     if (r->n == r->max)
         return;
@@ -34,7 +34,8 @@ static void say_build(struct report *r, const struct rf_image *image)
     say(r, "build-id", *id ? RF_FINE : RF_NOTE, "%s", *id ? id : "none");
     say(r, "compiler", RF_FINE, "%s", *compiler ? compiler : "not recorded");
     say(r, "symbols", rf_image_has_symtab(image) ? RF_FINE : RF_BAD, "%s%s",
-        rf_image_has_symtab(image) ? ".symtab" : "stripped: .dynsym only", rf_image_has_dwarf(image) ? ", DWARF" : ", no DWARF");
+        rf_image_has_symtab(image) ? ".symtab" : "stripped: .dynsym only",
+        rf_image_has_dwarf(image) ? ", DWARF" : ", no DWARF");
 }
 
 /* The thread-local __VM of the main thread and __RUNTIME->vms[0] are the same thing on the releases of the catalog. The
@@ -59,7 +60,8 @@ static void say_vm(struct report *r, const struct rf_process *p, const struct rf
                 rf_read_u64(&p->memory, v[0]->fs_base - rt->vm_tls_offset, &tls);
     rf_engine_close(engine);
     if (!seen)
-        say(r, "vm", RF_FINE, "0x%llx (thread-local __VM not compared: the main thread sleeps)", (unsigned long long)rt->vm);
+        say(r, "vm", RF_FINE, "0x%llx (thread-local __VM not compared: the main thread sleeps)",
+            (unsigned long long)rt->vm);
     else
         say(r, "vm", tls == rt->vm ? RF_FINE : RF_BAD, "0x%llx, thread-local __VM %s0x%llx", (unsigned long long)rt->vm,
             tls == rt->vm ? "the same, " : "differs: ", (unsigned long long)tls);
@@ -71,7 +73,8 @@ static void say_runtime(struct report *r, const struct rf_process *p, const stru
     char layout[256];
     rf_calibration_describe(rt, layout, sizeof layout);
     bool waiting = rt->layout.origin == RF_ORIGIN_DERIVED && !rt->agreed;
-    say(r, "layout", rt->off || waiting ? RF_NOTE : RF_FINE, "%s; fits the process: VM, globals and %u builtins agree", layout, builtins);
+    say(r, "layout", rt->off || waiting ? RF_NOTE : RF_FINE, "%s; fits the process: VM, globals and %u builtins agree",
+        layout, builtins);
     rf_read_i32(&p->memory, rt->g_env + (uint64_t)rt->layout.env_count, &globals);
     say(r, "globals", RF_FINE, "%d", globals);
     say_vm(r, p, rt);
@@ -93,7 +96,8 @@ static enum rf_status calibrate(struct rf_runtime *rt, const struct rf_process *
     return status;
 }
 
-enum rf_status rf_check(pid_t pid, bool no_catalog, struct rf_finding *findings, size_t max, size_t *n, struct rf_error *err)
+enum rf_status rf_check(pid_t pid, bool no_catalog, struct rf_finding *findings, size_t max, size_t *n,
+                        struct rf_error *err)
 {
     struct report r = {findings, 0, max};
     struct rf_process *p = NULL;

@@ -24,9 +24,10 @@ struct rf_session {
     struct rf_process *process;
     struct rf_images *images;
     struct rf_runtime runtime;
-    /* Until a derived layout is believed there are two profiles: of what it says, and of what can be said without it. */
+    /* Until a derived layout is believed there are two profiles: of what it says, and of what can be said without it.
+     */
     struct rf_calibration *calibration; /* NULL once it is believed */
-    struct rf_profile *without; /* lives as long as the session: its user may still hold it */
+    struct rf_profile *without;         /* lives as long as the session: its user may still hold it */
     struct explained without_explained;
     struct rf_decoder *decoder;
     struct rf_unwinder *unwinder;
@@ -69,7 +70,8 @@ static enum rf_status open_target(struct rf_session *s, const struct rf_session_
     return status == RF_OK ? rf_layout_validate(&s->runtime, &s->process->memory, NULL, err) : status;
 }
 
-/* A derived layout is tried on the live process first. Where too little runs just now, the first ticks go on with it. */
+/* A derived layout is tried on the live process first. Where too little runs just now, the first ticks go on with it.
+ */
 static enum rf_status calibrate(struct rf_session *s, struct rf_error *err)
 {
     enum rf_verdict verdict;
@@ -87,7 +89,8 @@ static enum rf_status calibrate(struct rf_session *s, struct rf_error *err)
 }
 
 /* The engine's selector: what is copied depends on whether the layout is believed yet. */
-static size_t select_blocks(void *ctx, const struct rf_snapshot *snapshot, unsigned round, struct rf_range *out, size_t max)
+static size_t select_blocks(void *ctx, const struct rf_snapshot *snapshot, unsigned round, struct rf_range *out,
+                            size_t max)
 {
     const struct rf_session *s = ctx;
     if (!s->calibration)
@@ -114,8 +117,8 @@ static void describe(struct rf_session *s)
 {
     char layout[256];
     rf_calibration_describe(&s->runtime, layout, sizeof layout);
-    snprintf(s->describe, sizeof s->describe, "rayforce %s, core %s (layout: %s), %u threads", s->runtime.layout.release,
-             s->runtime.version, layout, rf_process_threads(s->process));
+    snprintf(s->describe, sizeof s->describe, "rayforce %s, core %s (layout: %s), %u threads",
+             s->runtime.layout.release, s->runtime.version, layout, rf_process_threads(s->process));
 }
 
 enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_options *o, struct rf_error *err)
@@ -257,8 +260,9 @@ static enum rf_status check_trial(const struct rf_session *s, struct rf_error *e
         return RF_OK;
     char layout[64];
     rf_layout_describe(&s->runtime.layout, layout, sizeof layout);
-    rf_fail(err, RF_TARGET, 0, "the layout (%s) does not fit the process: %llu of %llu interpreter frames have no execution block",
-            layout, (unsigned long long)d->bare, (unsigned long long)d->interpreters);
+    rf_fail(err, RF_TARGET, 0,
+            "the layout (%s) does not fit the process: %llu of %llu interpreter frames have no execution block", layout,
+            (unsigned long long)d->bare, (unsigned long long)d->interpreters);
     rf_hint(err, "found: version '%s', build-id %s", s->runtime.version, rf_image_build_id(s->runtime.image));
     return RF_TARGET;
 }

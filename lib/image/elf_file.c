@@ -136,8 +136,8 @@ static bool read_image(void *ctx, uint64_t off, void *to, size_t n)
     return rf_elf_bytes(ctx, off, to, n);
 }
 
-/* Each object that was linked left a string, those of the C library's start files too. The project's own compiler is clang
- * where that is named, else the newest. */
+/* Each object that was linked left a string, those of the C library's start files too. The project's own compiler is
+ * clang where that is named, else the newest. */
 static void read_comment(struct rf_image *image, const Elf64_Shdr *s)
 {
     char text[1024];
