@@ -60,6 +60,7 @@ struct rf_session_options {
     bool no_catalog;         /* derive the layout from the target's code, also where the catalog has it */
     double max_stop_percent; /* lower the rate when a thread was held longer than this share of a second */
     bool want_expr;          /* keep the text of each form, for RF_COLUMN_EXPR */
+    bool want_query;         /* keep the whole text of each client's request, for RF_VIEW_QUERY: up to 4 KiB a text */
 };
 
 enum rf_target_state {

@@ -235,6 +235,7 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
     struct rf_session_options how = {
         .pid = o->pid, .rate_hz = o->rate, .no_catalog = o->no_catalog, .max_stop_percent = o->max_stop};
     how.want_expr = asks_for_expr(o);
+    how.want_query = o->view == RF_VIEW_QUERY;
     struct rf_error trouble = {0}, unwritten = {0};
     struct rf_account account;
     enum rf_status status = prepare_outputs(r, err);

@@ -29,6 +29,7 @@ struct rf_decoder {
     uint64_t epoch, handlers;
     struct rf_stack main, other; /* of the main thread; of the thread at hand where it is another */
     struct rf_expressions expressions;
+    bool want_query;
     struct rf_result result;     /* of the main thread */
     char *texts;                 /* what the frames of main point to, once copied */
     size_t texts_size;
@@ -77,12 +78,15 @@ void rf_decoder_free(struct rf_decoder *d)
     free(d);
 }
 
-bool rf_decoder_want_expr(struct rf_decoder *d)
+bool rf_decoder_want(struct rf_decoder *d, bool expr, bool query)
 {
-    d->expressions.size = EXPRESSION_BYTES;
-    d->expressions.bytes = malloc(EXPRESSION_BYTES);
-    d->expressions.wanted = d->expressions.bytes != NULL;
-    return d->expressions.wanted;
+    d->want_query = query;
+    if (expr && !d->expressions.bytes) {
+        d->expressions.size = EXPRESSION_BYTES;
+        d->expressions.bytes = malloc(EXPRESSION_BYTES);
+    }
+    d->expressions.wanted = expr && d->expressions.bytes;
+    return d->expressions.wanted == expr;
 }
 
 struct rf_probe *rf_decoder_probe(struct rf_decoder *d)
@@ -110,6 +114,7 @@ static void rayfall_frames(struct rf_decoder *d, const struct rf_snapshot *s, co
                         .builtins = d->builtins,
                         .stats = &d->stats,
                         .expressions = &d->expressions,
+                        .want_query = d->want_query,
                         .out = st,
                         .interpreter = {.rt = d->rt,
                                         .lambdas = d->lambdas,

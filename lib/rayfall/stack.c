@@ -127,10 +127,10 @@ static struct rf_frame top_frame(const struct walk *k, const struct rf_source *s
     struct rf_frame f = {.file = rf_source_place(s, k->from_client),
                          .fn = s->title.n ? s->title : text("<top>"),
                          .named = s->title.n == 0};
-    bool first = true;
+    bool first = k->w->want_query && k->from_client;
     for (size_t i = 0; i < k->w->out->n; i++)
         first = first && k->w->out->frame[i].query.n == 0;
-    if (first && k->from_client)
+    if (first)
         f.query = s->query;
     return f;
 }

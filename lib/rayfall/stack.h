@@ -31,6 +31,7 @@ struct rf_walk {
     struct rf_interpreter interpreter;
     struct rf_decode_stats *stats;
     struct rf_expressions *expressions;
+    bool want_query;
     struct rf_stack *out;
 };
 
