@@ -13,8 +13,8 @@ enum {
     RF_TERMS = 3,
     RF_ENDS_MAX = 16,
     RF_ENTERED_MAX = 4,
-    /* Symbols: 0 to 15 a register at the start; RF_SYM_STACK + k the frame's word at rsp + k; from RF_SYM_LOADED what was
-     * loaded from elsewhere, 4096 for each of the sizes 1, 2, 4, 8. */
+    /* Symbols: 0 to 15 a register at the start; RF_SYM_STACK + k the frame's word at rsp + k; from RF_SYM_LOADED what
+     * was loaded from elsewhere, 4096 for each of the sizes 1, 2, 4, 8. */
     RF_SYM_STACK = 0x10,
     RF_SYM_STACK_END = 0x1010,
     RF_SYM_LOADED = 0x2000,
@@ -39,9 +39,9 @@ struct rf_value {
 /* What is known at the start. read may be NULL (nothing is known of memory). */
 struct rf_entry {
     uint64_t pc;
-    bool leaf;            /* all registers count; else only those that a call preserves */
-    uint32_t known;       /* bit by DWARF number: reg[n] is known */
-    const uint64_t *reg;  /* may be NULL when none is known */
+    bool leaf;           /* all registers count; else only those that a call preserves */
+    uint32_t known;      /* bit by DWARF number: reg[n] is known */
+    const uint64_t *reg; /* may be NULL when none is known */
     bool (*read)(void *ctx, uint64_t addr, void *to, size_t n);
     void *ctx;
 };
@@ -70,8 +70,8 @@ struct rf_dispatch {
     size_t n;
 };
 
-/* m and the handlers must outlive it; exec_rp is the offset of the return stack's index in an execution block. NULL when
- * out of memory. */
+/* m and the handlers must outlive it; exec_rp is the offset of the return stack's index in an execution block. NULL
+ * when out of memory. */
 struct rf_follower *rf_follower_new(const struct rf_machine *m, struct rf_dispatch dispatch, int32_t exec_rp);
 void rf_follower_free(struct rf_follower *f);
 /* Distinct ends of the paths from *from; budget: number of instructions. */

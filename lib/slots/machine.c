@@ -40,11 +40,16 @@ static unsigned char reg_number(x86_reg r)
 static uint16_t high_byte(x86_reg r)
 {
     switch (r) {
-    case X86_REG_AH: return 1u << RF_RAX;
-    case X86_REG_BH: return 1u << RF_RBX;
-    case X86_REG_CH: return 1u << RF_RCX;
-    case X86_REG_DH: return 1u << RF_RDX;
-    default: return 0;
+    case X86_REG_AH:
+        return 1u << RF_RAX;
+    case X86_REG_BH:
+        return 1u << RF_RBX;
+    case X86_REG_CH:
+        return 1u << RF_RCX;
+    case X86_REG_DH:
+        return 1u << RF_RDX;
+    default:
+        return 0;
     }
 }
 
@@ -73,27 +78,57 @@ static struct rf_moperand operand(const cs_x86_op *o, uint64_t next)
 static enum rf_mop operation(csh cs, const cs_insn *i)
 {
     switch (i->id) {
-    case X86_INS_MOV: case X86_INS_MOVABS: return M_MOV;
-    case X86_INS_MOVZX: return M_MOVZX;
-    case X86_INS_MOVSX: case X86_INS_MOVSXD: case X86_INS_CDQE: return M_MOVSX;
-    case X86_INS_LEA: return M_LEA;
-    case X86_INS_ADD: case X86_INS_INC: return M_ADD;
-    case X86_INS_SUB: case X86_INS_DEC: return M_SUB;
-    case X86_INS_AND: return M_AND;
-    case X86_INS_OR: return M_OR;
-    case X86_INS_XOR: return M_XOR;
-    case X86_INS_SHL: return M_SHL;
-    case X86_INS_SHR: return M_SHR;
-    case X86_INS_CMP: return M_CMP;
-    case X86_INS_TEST: return M_TEST;
-    case X86_INS_JMP: return M_JMP;
-    case X86_INS_CALL: return M_CALL;
-    case X86_INS_RET: return M_RET;
-    case X86_INS_UD2: case X86_INS_HLT: return M_TRAP;
-    case X86_INS_PUSH: return M_PUSH;
-    case X86_INS_POP: return M_POP;
-    case X86_INS_NOP: case X86_INS_VZEROUPPER: case X86_INS_ENDBR64: case X86_INS_PAUSE: return M_NOP;
-    default: break;
+    case X86_INS_MOV:
+    case X86_INS_MOVABS:
+        return M_MOV;
+    case X86_INS_MOVZX:
+        return M_MOVZX;
+    case X86_INS_MOVSX:
+    case X86_INS_MOVSXD:
+    case X86_INS_CDQE:
+        return M_MOVSX;
+    case X86_INS_LEA:
+        return M_LEA;
+    case X86_INS_ADD:
+    case X86_INS_INC:
+        return M_ADD;
+    case X86_INS_SUB:
+    case X86_INS_DEC:
+        return M_SUB;
+    case X86_INS_AND:
+        return M_AND;
+    case X86_INS_OR:
+        return M_OR;
+    case X86_INS_XOR:
+        return M_XOR;
+    case X86_INS_SHL:
+        return M_SHL;
+    case X86_INS_SHR:
+        return M_SHR;
+    case X86_INS_CMP:
+        return M_CMP;
+    case X86_INS_TEST:
+        return M_TEST;
+    case X86_INS_JMP:
+        return M_JMP;
+    case X86_INS_CALL:
+        return M_CALL;
+    case X86_INS_RET:
+        return M_RET;
+    case X86_INS_UD2:
+    case X86_INS_HLT:
+        return M_TRAP;
+    case X86_INS_PUSH:
+        return M_PUSH;
+    case X86_INS_POP:
+        return M_POP;
+    case X86_INS_NOP:
+    case X86_INS_VZEROUPPER:
+    case X86_INS_ENDBR64:
+    case X86_INS_PAUSE:
+        return M_NOP;
+    default:
+        break;
     }
     if (cs_insn_group(cs, i, CS_GRP_JUMP))
         return M_JCC;

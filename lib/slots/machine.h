@@ -8,8 +8,30 @@
 #include "target/snapshot.h"
 
 enum rf_mop {
-    M_OTHER, M_NOP, M_MOV, M_MOVZX, M_MOVSX, M_LEA, M_ADD, M_SUB, M_AND, M_OR, M_XOR, M_SHL, M_SHR, M_CMP, M_TEST,
-    M_CMOV, M_SETCC, M_JCC, M_JMP, M_CALL, M_RET, M_TRAP, M_PUSH, M_POP,
+    M_OTHER,
+    M_NOP,
+    M_MOV,
+    M_MOVZX,
+    M_MOVSX,
+    M_LEA,
+    M_ADD,
+    M_SUB,
+    M_AND,
+    M_OR,
+    M_XOR,
+    M_SHL,
+    M_SHR,
+    M_CMP,
+    M_TEST,
+    M_CMOV,
+    M_SETCC,
+    M_JCC,
+    M_JMP,
+    M_CALL,
+    M_RET,
+    M_TRAP,
+    M_PUSH,
+    M_POP,
 };
 
 enum { M_NO_REG = 0xff };
@@ -19,8 +41,8 @@ struct rf_moperand {
     unsigned char kind, size; /* size in bytes */
     unsigned char reg;        /* by DWARF number; M_NO_REG: not a general register, or a high byte */
     unsigned char base, index, scale;
-    bool segment;             /* fs: or gs: */
-    int64_t disp;             /* of a memory operand; the immediate; a jump's target. rip-relative is absolute here */
+    bool segment; /* fs: or gs: */
+    int64_t disp; /* of a memory operand; the immediate; a jump's target. rip-relative is absolute here */
 };
 
 struct rf_minsn {

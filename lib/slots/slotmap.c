@@ -34,8 +34,8 @@ static int64_t without_header(int64_t add)
     return add >= 24 ? add - 32 : add;
 }
 
-/* Its address is a base that was loaded, or an entry symbol used with 64 bits, and an index that is an entry symbol used
- * with 32 bits; or a sum of entry symbols. */
+/* Its address is a base that was loaded, or an entry symbol used with 64 bits, and an index that is an entry symbol
+ * used with 32 bits; or a sum of entry symbols. */
 enum rf_slot_kind rf_slot_read(const struct rf_end *end, struct rf_place *out)
 {
     const struct rf_value *a = &end->addr;

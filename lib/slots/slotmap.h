@@ -1,8 +1,8 @@
 /* slotmap.h: for each call in the interpreter, where its instruction pointer is while the call runs.
  *
- * ip is a local variable of the interpreter: a register or a word of its frame, another one at each call, in each build.
- * Which one follows from the machine code: from the call's return address to the next bytecode fetch (follow.h). The
- * result depends on the build alone, so it is derived once, stored as text, and looked up. */
+ * ip is a local variable of the interpreter: a register or a word of its frame, another one at each call, in each
+ * build. Which one follows from the machine code: from the call's return address to the next bytecode fetch (follow.h).
+ * The result depends on the build alone, so it is derived once, stored as text, and looked up. */
 #ifndef RF_SLOTMAP_H
 #define RF_SLOTMAP_H
 
@@ -28,11 +28,11 @@ struct rf_place {
 };
 
 struct rf_slot {
-    uint32_t at;      /* return address of the call, from the interpreter's start */
+    uint32_t at; /* return address of the call, from the interpreter's start */
     unsigned char kind;
-    unsigned char n;  /* of RF_SLOT_PLACE: 1, or 2 when paths differ in where they take it from: both hold it then */
+    unsigned char n; /* of RF_SLOT_PLACE: 1, or 2 when paths differ in where they take it from: both hold it then */
     struct rf_place place[2];
-    rf_ops ops;       /* opcodes whose handlers lead here; 0: not known */
+    rf_ops ops; /* opcodes whose handlers lead here; 0: not known */
 };
 
 struct rf_slotmap {

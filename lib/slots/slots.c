@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { HANDLERS_MAX = 256, STEPS_LIVE = 3000 };
+enum { HANDLERS_MAX = 256, STEPS_LIVE = 1000 };
 
 /* The interpreter's code, decoded: wanted only when the map is not enough, so made late. */
 struct code {
@@ -46,7 +46,8 @@ static bool load_code(struct code *c, const struct rf_runtime *rt, const struct 
                rf_read(from, rt->dispatch, c->handler, n * sizeof *c->handler) &&
                rf_machine_decode(&c->machine, bytes, rt->interpreter_size, rt->interpreter) &&
                rf_owners_find(&c->owners, &c->machine, c->handler, n) &&
-               (c->follower = rf_follower_new(&c->machine, (struct rf_dispatch){rt->dispatch, c->handler, n}, rt->layout.exec_rp));
+               (c->follower = rf_follower_new(&c->machine, (struct rf_dispatch){rt->dispatch, c->handler, n},
+                                              rt->layout.exec_rp));
     c->n_handlers = n;
     free(bytes);
     return c->ready;
@@ -66,7 +67,8 @@ static bool is_for(const char *text, const char *build_id, const char **map)
     static const char key[] = "build-id ";
     size_t n = strlen(build_id);
     bool found = false;
-    for (; *text == '#' || strncmp(text, key, sizeof key - 1) == 0; text += strcspn(text, "\n"), text += *text == '\n') {
+    for (; *text == '#' || strncmp(text, key, sizeof key - 1) == 0;
+         text += strcspn(text, "\n"), text += *text == '\n') {
         const char *id = text + sizeof key - 1;
         found = found || (*text != '#' && n && strncmp(id, build_id, n) == 0 && (id[n] == '\n' || id[n] == 0));
     }
@@ -157,7 +159,8 @@ static bool may_return(rf_ops ops)
 
 static enum rf_at at_ip(uint32_t ip, rf_ops ops, enum rf_at otherwise)
 {
-    static const rf_ops calls = RF_OP(OP_CALLF) | RF_OP(OP_CALLS) | RF_OP(OP_CALLG1) | RF_OP(OP_CALLG2) | RF_OP(OP_CALLGN);
+    static const rf_ops calls =
+        RF_OP(OP_CALLF) | RF_OP(OP_CALLS) | RF_OP(OP_CALLG1) | RF_OP(OP_CALLG2) | RF_OP(OP_CALLGN);
     if (ip)
         return otherwise;
     return !ops || (ops & calls) ? RF_AT_ENTERING : RF_AT_UNKNOWN;
@@ -295,8 +298,12 @@ static struct rf_whereabouts by_code(struct rf_slots *s, const struct rf_slots_f
     const struct rf_minsn *i = rf_machine_at(&c->machine, f->native->pc);
     if (!i)
         return none;
-    struct rf_entry from = {.pc = f->native->pc, .leaf = f->leaf, .known = f->native->known, .reg = f->native->reg,
-                            .read = read_target, .ctx = &r};
+    struct rf_entry from = {.pc = f->native->pc,
+                            .leaf = f->leaf,
+                            .known = f->native->known,
+                            .reg = f->native->reg,
+                            .read = read_target,
+                            .ctx = &r};
     rf_follow(c->follower, &from, STEPS_LIVE, &ends);
     return weigh(f, &ends, possible_ops(c, i, &ends));
 }

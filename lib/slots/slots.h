@@ -12,7 +12,8 @@ enum rf_slots_origin { RF_SLOTS_ABSENT, RF_SLOTS_CATALOG, RF_SLOTS_CACHE, RF_SLO
 struct rf_slots;
 
 /* Takes the map from the catalog by build-id, else from the cache, else derives it and caches it. Without a map (no
- * disassembler, unreadable code) everything is answered by RF_AT_UNKNOWN. rt and live must outlive it. NULL when out of memory. */
+ * disassembler, unreadable code) everything is answered by RF_AT_UNKNOWN. rt and live must outlive it. NULL when out of
+ * memory. */
 struct rf_slots *rf_slots_new(const struct rf_runtime *rt, const struct rf_memory *live);
 void rf_slots_free(struct rf_slots *s);
 enum rf_slots_origin rf_slots_origin(const struct rf_slots *s);

@@ -1,5 +1,5 @@
-/* store.c: one file a build. What is read is checked as if somebody else might have put it there: the folder and the file
- * must belong to the effective user and be writable by nobody else, and the text is parsed strictly. */
+/* store.c: one file a build. What is read is checked as if somebody else might have put it there: the folder and the
+ * file must belong to the effective user and be writable by nobody else, and the text is parsed strictly. */
 #include "store.h"
 
 #include <fcntl.h>
@@ -56,8 +56,8 @@ static int header(char text[HEADER_BYTES], const char *build_id, uint64_t size)
 static bool own_file(int fd, off_t *size)
 {
     struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022) || st.st_size <= 0 ||
-        st.st_size > FILE_MAX)
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022) ||
+        st.st_size <= 0 || st.st_size > FILE_MAX)
         return false;
     *size = st.st_size;
     return true;

@@ -1,12 +1,12 @@
-/* oracle.c: how often is the decoder right about the instruction in progress? Stops a rayforce at random, asks the decoder,
- * then lets the thread run on until the interpreter itself says where it was: into the innermost interpreter frame, and
- * there step by step to its next load of a byte of the bytecode.
+/* oracle.c: how often is the decoder right about the instruction in progress? Stops a rayforce at random, asks the
+ * decoder, then lets the thread run on until the interpreter itself says where it was: into the innermost interpreter
+ * frame, and there step by step to its next load of a byte of the bytecode.
  *
  *   oracle PID SAMPLES SEED [-v]
  *
- * Prints for each kind of frame: samples, right lines, function only, wrong lines; and how many samples had no truth: see
- * tests/oracle/run. The target is single-stepped and gets breakpoints, so it must be one that was started for this. With
- * -v, what was not right is described on stderr. */
+ * Prints for each kind of frame: samples, right lines, function only, wrong lines; and how many samples had no truth:
+ * see tests/oracle/run. The target is single-stepped and gets breakpoints, so it must be one that was started for this.
+ * With -v, what was not right is described on stderr. */
 #include "image/image.h"
 #include "rayfall/interpreter.h"
 #include "slots/slots.h"
@@ -62,7 +62,7 @@ struct answer {
 /* What happened next. */
 struct truth {
     enum { NOTHING, FETCHED, MOVED, LEFT } what;
-    uint32_t ip;   /* FETCHED: byte that was loaded */
+    uint32_t ip;    /* FETCHED: byte that was loaded */
     int prefetched; /* opcode that had been fetched before the stop, -1 */
     int32_t rp;
     uint32_t back; /* MOVED with a call: where the caller goes on */
@@ -202,8 +202,13 @@ static bool ask(struct oracle *o, struct answer *out)
     rf_copy_blocks(o->s, &selector);
     rf_unwind(o->unwinder, o->s, &native);
     struct view view = {{view_read}, o->s, &o->process->memory};
-    struct rf_interpreter in = {.rt = &o->rt, .lambdas = o->lambdas, .names = o->names, .m = &view.memory, .s = o->s,
-                                .epoch = ++o->epoch, .slots = o->slots};
+    struct rf_interpreter in = {.rt = &o->rt,
+                                .lambdas = o->lambdas,
+                                .names = o->names,
+                                .m = &view.memory,
+                                .s = o->s,
+                                .epoch = ++o->epoch,
+                                .slots = o->slots};
     rf_names_refresh(o->names, &o->process->memory, o->s->time_ns);
     *out = (struct answer){.k = native.n};
     for (size_t k = native.n; native.end == RF_UNWIND_ROOT && k-- > 0;) {
@@ -320,7 +325,8 @@ static void find_truth(const struct oracle *o, const struct answer *a, struct tr
     }
 }
 
-/* --- the account ---------------------------------------------------------------------------------------------------- */
+/* --- the account ----------------------------------------------------------------------------------------------------
+ */
 
 static uint32_t line_at(const struct rf_lambda *fn, uint32_t ip)
 {
@@ -330,26 +336,30 @@ static uint32_t line_at(const struct rf_lambda *fn, uint32_t ip)
     return rf_lambda_span(fn, ip, &span) ? span.line + 1u : 0;
 }
 
-/* Is it right to say this line? The instruction in progress is the one whose byte is loaded next, or that ends there, or a
- * jump that leads there; after a call, the one that the return stack names; else a return. */
-static bool is_right(const struct answer *a, const struct truth *t, uint32_t line)
+/* Is what the decoder said what belongs to the instruction that ends at ip? The form itself, where it named one. */
+static bool agrees(const struct rf_activation *a, uint32_t ip)
 {
-    const struct rf_lambda *fn = a->a.fn;
-    if (t->what == MOVED && t->rp > a->rp)
-        return line == line_at(fn, t->back);
-    if (t->what != FETCHED) { /* a return, or out of the interpreter */
-        for (size_t i = 0; i < fn->code.n; i++)
-            if (fn->code.v[i].op == OP_RET && line == line_at(fn, fn->code.v[i].end))
-                return true;
+    struct rf_span span;
+    if (a->line != line_at(a->fn, ip))
         return false;
-    }
-    if (t->ip == 0)
-        return line == fn->first_line;
-    if (line == line_at(fn, t->ip))
+    return !a->placed || (rf_lambda_span(a->fn, ip, &span) && memcmp(&span, &a->span, sizeof span) == 0);
+}
+
+/* The instruction in progress is the one whose byte is loaded next, or that ends there, or a jump that leads there;
+ * after a call, the one that the return stack names; else a return. */
+static bool is_right(const struct rf_activation *a, int32_t rp, const struct truth *t)
+{
+    const struct rf_lambda *fn = a->fn;
+    if (t->what == MOVED && t->rp > rp)
+        return agrees(a, t->back);
+    if (t->what == FETCHED && t->ip == 0)
+        return a->line == fn->first_line;
+    if (t->what == FETCHED && agrees(a, t->ip))
         return true;
     for (size_t i = 0; i < fn->code.n; i++) {
         const struct rf_instruction *in = &fn->code.v[i];
-        if ((in->op == OP_JMP || in->op == OP_JMPF) && rf_code_target(in) == t->ip && line == line_at(fn, in->end))
+        bool jump = t->what == FETCHED && (in->op == OP_JMP || in->op == OP_JMPF) && rf_code_target(in) == t->ip;
+        if ((jump || (t->what != FETCHED && in->op == OP_RET)) && agrees(a, in->end))
             return true;
     }
     return false;
@@ -369,11 +379,13 @@ static void print_sample(const struct oracle *o, const struct answer *a, const s
 {
     static const char *const whats[] = {"nothing", "fetched", "moved", "left"};
     const struct rf_instruction *i = rf_code_ending(&a->a.fn->code, t->ip);
-    fprintf(stderr, "%s+0x%llx below %s: said %.*s:%u (how %d), truth %s ip %u (%s) rp %d->%d back %u prefetched %d line %u; at %d ip %u ops 0x%llx\n",
+    fprintf(stderr,
+            "%s+0x%llx below %s: said %.*s:%u (how %d), truth %s ip %u (%s) rp %d->%d back %u prefetched %d line %u; "
+            "at %d ip %u ops 0x%llx\n",
             a->k ? "other" : "leaf", (unsigned long long)(a->pc - o->rt.interpreter), a->below ? a->below : "?",
-            (int)a->a.fn->name.n, a->a.fn->name.s, a->a.line, (int)a->how, whats[t->what], t->ip, i ? rf_op_name(i->op) : "-",
-            a->rp, t->rp, t->back, t->prefetched, line_at(a->a.fn, t->ip), (int)a->where.at, a->where.ip,
-            (unsigned long long)a->where.ops);
+            (int)a->a.fn->name.n, a->a.fn->name.s, a->a.line, (int)a->how, whats[t->what], t->ip,
+            i ? rf_op_name(i->op) : "-", a->rp, t->rp, t->back, t->prefetched, line_at(a->a.fn, t->ip),
+            (int)a->where.at, a->where.ip, (unsigned long long)a->where.ops);
 }
 
 static void open_all(struct oracle *o)
@@ -381,7 +393,8 @@ static void open_all(struct oracle *o)
     struct rf_error err;
     if (rf_process_open(&o->process, o->pid, &err) || rf_images_open(&o->images, o->process, &err) ||
         rf_layout_choose(&o->rt, rf_runtime_image(o->images), true, &err) ||
-        rf_layout_validate(&o->rt, &o->process->memory, NULL, &err) || rf_unwinder_open(&o->unwinder, o->images, &err)) {
+        rf_layout_validate(&o->rt, &o->process->memory, NULL, &err) ||
+        rf_unwinder_open(&o->unwinder, o->images, &err)) {
         fprintf(stderr, "oracle: %s\n", err.what);
         exit(1);
     }
@@ -427,7 +440,7 @@ int main(int argc, char **argv)
                 open_truth++;
             } else {
                 struct tally *y = &tally[a.how == RF_IP_PROLOGUE ? ENTRY : a.k ? CALLER : LEAF];
-                bool right = a.a.line && is_right(&a, &t, a.a.line);
+                bool right = a.a.line && is_right(&a.a, a.rp, &t);
                 n++;
                 y->samples++;
                 y->right += right;
