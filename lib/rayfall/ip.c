@@ -175,9 +175,10 @@ size_t rf_ip_candidates(const struct rf_ip_view *v, const struct rf_instruction 
         n = choose(v, returns, anywhere, NULL, out);
     else if (v->where.at == RF_AT_IP || v->where.at == RF_AT_TARGET)
         n = settle(v, out);
-    if (!n)
-        n = v->below ? caller_candidates(v, out) : leaf_candidates(v, out);
-    /* The number may be gone from the frame and the depth be in between: but it is one of these. Unless it may be a return,
-     * after which the block is the caller's, at its call. */
-    return n || (v->where.ops & returns) ? n : choose(v, v->where.ops, anywhere, NULL, out);
+    /* While a return is taken the block may be the callee's or, at its call, the caller's: nothing to choose from. */
+    if (n || (v->where.ops & returns))
+        return n;
+    n = v->below ? caller_candidates(v, out) : leaf_candidates(v, out);
+    /* The number may be gone from the frame and the depth be in between: but it is one of these. */
+    return n ? n : choose(v, v->where.ops, anywhere, NULL, out);
 }

@@ -5,14 +5,13 @@
 
 enum { PATHS = 48, STEPS = 400, VISITS = 4 };
 
-struct rf_follower *rf_follower_new(const struct rf_machine *m, struct rf_dispatch dispatch, int32_t exec_rp)
+struct rf_follower *rf_follower_new(const struct rf_machine *m, struct rf_dispatch dispatch)
 {
     struct rf_follower *f = calloc(1, sizeof *f);
     if (!f)
         return NULL;
     f->m = m;
     f->dispatch = dispatch;
-    f->exec_rp = exec_rp;
     f->todo = malloc(PATHS * sizeof *f->todo);
     f->load = malloc(LOADS_MAX * sizeof *f->load);
     f->visits = malloc(m->n + 1);
@@ -37,13 +36,14 @@ void rf_follower_free(struct rf_follower *f)
 
 static void add_end(struct rf_follower *f, const struct path *p, const struct rf_value *addr)
 {
-    struct rf_end e = {*addr, p->moved};
+    struct rf_end e = {*addr, p->moved, p->switched};
     for (unsigned i = 0; i < e.addr.n; i++)
         for (unsigned k = 0; k < p->n_narrow; k++)
             if (e.addr.t[i].sym == p->narrow[k])
                 e.addr.t[i].narrow = true;
     for (size_t i = 0; i < f->out->n; i++)
-        if (f->out->v[i].moved == e.moved && rf_value_same(&f->out->v[i].addr, &e.addr))
+        if (f->out->v[i].moved == e.moved && f->out->v[i].switched == e.switched &&
+            rf_value_same(&f->out->v[i].addr, &e.addr))
             return;
     if (f->out->n < RF_ENDS_MAX)
         f->out->v[f->out->n++] = e;

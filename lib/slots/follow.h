@@ -49,6 +49,7 @@ struct rf_entry {
 struct rf_end {
     struct rf_value addr; /* of the byte that is fetched */
     bool moved;           /* on the way, the index of the return stack was stored: a call or a return takes place */
+    bool switched;        /* the function that runs was stored */
 };
 
 struct rf_ends {
@@ -63,16 +64,16 @@ struct rf_ends {
 
 struct rf_follower;
 
-/* The table of handlers. */
+/* The table of handlers, and what tells a call or a return. */
 struct rf_dispatch {
     uint64_t addr;
     const uint64_t *handler;
     size_t n;
+    int32_t exec_rp, exec_fn; /* offsets in an execution block: index of the return stack, function that runs */
 };
 
-/* m and the handlers must outlive it; exec_rp is the offset of the return stack's index in an execution block. NULL
- * when out of memory. */
-struct rf_follower *rf_follower_new(const struct rf_machine *m, struct rf_dispatch dispatch, int32_t exec_rp);
+/* m and the handlers must outlive it. NULL when out of memory. */
+struct rf_follower *rf_follower_new(const struct rf_machine *m, struct rf_dispatch dispatch);
 void rf_follower_free(struct rf_follower *f);
 /* Distinct ends of the paths from *from; budget: number of instructions. */
 void rf_follow(struct rf_follower *f, const struct rf_entry *from, unsigned budget, struct rf_ends *out);

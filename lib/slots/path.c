@@ -83,19 +83,20 @@ static void put(struct store *v, unsigned *n, unsigned max, uint64_t at, unsigne
         v[(*n)++] = (struct store){at, size, *value};
 }
 
-/* The block's address is all that a register holds through with numbers at such small offsets. Compilers store
- * neighbouring indexes as one. */
-static bool is_return_index(const struct rf_follower *f, const struct rf_value *a, unsigned size)
+/* Does the store cover this field of the block? Its address is all that a register holds through with numbers at such
+ * small offsets. Compilers store neighbouring fields as one. */
+static bool covers(const struct rf_value *a, unsigned size, int32_t field, int32_t field_size)
 {
-    return size >= 4 && a->summed && a->n == 1 && a->t[0].sym < 16 && a->t[0].sym != RF_RSP && a->t[0].coef == 1 &&
-           a->add <= f->exec_rp && f->exec_rp + 4 <= a->add + (int64_t)size;
+    return a->summed && a->n == 1 && a->t[0].sym < 16 && a->t[0].sym != RF_RSP && a->t[0].coef == 1 &&
+           a->add <= field && field + field_size <= a->add + (int64_t)size;
 }
 
 static void write_memory(const struct rf_follower *f, struct path *p, const struct rf_value *a, unsigned size,
                          const struct rf_value *v)
 {
     bool full = false;
-    p->moved = p->moved || is_return_index(f, a, size);
+    p->moved = p->moved || covers(a, size, f->dispatch.exec_rp, 4);
+    p->switched = p->switched || covers(a, size, f->dispatch.exec_fn, 8);
     if (in_frame(a))
         put(p->slot, &p->n_slots, SLOTS, (uint64_t)a->add, size, v, &p->dead);
     else if (a->known)

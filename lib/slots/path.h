@@ -29,13 +29,12 @@ struct path {
     unsigned n_slots, n_stores;
     uint16_t narrow[NARROW]; /* entry symbols that were used as 32-bit numbers */
     unsigned n_narrow;
-    bool moved, dead, entered;
+    bool moved, switched, dead, entered;
 };
 
 struct rf_follower {
     const struct rf_machine *m;
     struct rf_dispatch dispatch;
-    int32_t exec_rp;
     const struct rf_entry *from;
     struct path *todo; /* PATHS */
     size_t n_todo;

@@ -83,9 +83,10 @@ void rf_slot_conclude(struct rf_slot *out, const struct rf_ends *ends)
     for (size_t i = 0; i < ends->n; i++) {
         struct rf_place p;
         enum rf_slot_kind kind = rf_slot_read(&ends->v[i], &p);
-        moved = moved || ends->v[i].moved;
-        entering = entering || (kind == RF_SLOT_ENTERING && !ends->v[i].moved);
-        if (ends->v[i].moved || kind != RF_SLOT_PLACE)
+        bool moves = ends->v[i].moved || ends->v[i].switched;
+        moved = moved || moves;
+        entering = entering || (kind == RF_SLOT_ENTERING && !moves);
+        if (moves || kind != RF_SLOT_PLACE)
             continue;
         unsigned k = 0;
         while (k < out->n && !same_place(&out->place[k], &p))

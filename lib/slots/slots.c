@@ -42,12 +42,13 @@ static bool load_code(struct code *c, const struct rf_runtime *rt, const struct 
     if (n == 0 || rt->interpreter_size > RF_MACHINE_MAX)
         return false;
     unsigned char *bytes = malloc(rt->interpreter_size);
-    c->ready = bytes && rf_read(from, rt->interpreter, bytes, rt->interpreter_size) &&
-               rf_read(from, rt->dispatch, c->handler, n * sizeof *c->handler) &&
-               rf_machine_decode(&c->machine, bytes, rt->interpreter_size, rt->interpreter) &&
-               rf_owners_find(&c->owners, &c->machine, c->handler, n) &&
-               (c->follower = rf_follower_new(&c->machine, (struct rf_dispatch){rt->dispatch, c->handler, n},
-                                              rt->layout.exec_rp));
+    c->ready =
+        bytes && rf_read(from, rt->interpreter, bytes, rt->interpreter_size) &&
+        rf_read(from, rt->dispatch, c->handler, n * sizeof *c->handler) &&
+        rf_machine_decode(&c->machine, bytes, rt->interpreter_size, rt->interpreter) &&
+        rf_owners_find(&c->owners, &c->machine, c->handler, n) &&
+        (c->follower = rf_follower_new(
+             &c->machine, (struct rf_dispatch){rt->dispatch, c->handler, n, rt->layout.exec_rp, rt->layout.exec_fn}));
     c->n_handlers = n;
     free(bytes);
     return c->ready;
@@ -250,6 +251,9 @@ static bool end_ip(const struct rf_slots_frame *f, const struct rf_end *e, rf_op
     enum rf_slot_kind kind = rf_slot_read(e, &p);
     *kept = kind == RF_SLOT_PLACE;
     *ip = (uint32_t)at;
+    /* A return to the same function: its call goes on, as soon as the return stack says so. */
+    if (e->moved || (e->switched && !may_return(ops)))
+        return false;
     if (e->addr.known)
         return at <= f->code->len;
     if (may_return(ops))
@@ -267,7 +271,7 @@ static struct rf_whereabouts weigh(const struct rf_slots_frame *f, const struct 
         bool any = false, differ = false, is_kept;
         uint32_t ip;
         for (size_t i = 0; i < ends->n; i++) {
-            if (ends->v[i].moved || !end_ip(f, &ends->v[i], ops, &ip, &is_kept) || is_kept != (kept == 1))
+            if (!end_ip(f, &ends->v[i], ops, &ip, &is_kept) || is_kept != (kept == 1))
                 continue;
             differ = differ || (any && ip != w.ip);
             w.ip = ip;
@@ -281,7 +285,7 @@ static struct rf_whereabouts weigh(const struct rf_slots_frame *f, const struct 
     }
     bool all_leave = !ends->lost && may_return(ops);
     for (size_t i = 0; all_leave && i < ends->n; i++)
-        all_leave = ends->v[i].moved || ends->v[i].addr.known;
+        all_leave = ends->v[i].moved || ends->v[i].switched || ends->v[i].addr.known;
     if (all_leave)
         w.at = RF_AT_LEAVING;
     return w;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-enum { BASE = 0x1000, TABLE = 0x2000, BUDGET = 1000, EXEC_RP = 8, FIRST = 0x1020, SECOND = 0x1040 };
+enum { BASE = 0x1000, TABLE = 0x2000, BUDGET = 1000, EXEC_RP = 8, EXEC_FN = 16, FIRST = 0x1020, SECOND = 0x1040 };
 
 /* Pieces of a handler. The table of handlers is at 0x2000. */
 #define CALL "\xe8\x00\x00\x00\x00"             /* call */
@@ -35,7 +35,7 @@ static struct fixture load(const char *code, size_t size)
 
 static void start(struct fixture *x)
 {
-    x->f = rf_follower_new(&x->m, (struct rf_dispatch){TABLE, x->handler, 2}, EXEC_RP);
+    x->f = rf_follower_new(&x->m, (struct rf_dispatch){TABLE, x->handler, 2, EXEC_RP, EXEC_FN});
     assert_non_null(x->f);
 }
 
