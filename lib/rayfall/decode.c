@@ -2,6 +2,7 @@
 #include "decode.h"
 
 #include "slots/slots.h"
+#include "result.h"
 #include "stack.h"
 
 #include <stdlib.h>
@@ -28,6 +29,8 @@ struct rf_decoder {
     uint64_t epoch, handlers;
     struct rf_stack main, other; /* of the main thread; of the thread at hand where it is another */
     struct rf_expressions expressions;
+    bool want_query;
+    struct rf_result result;     /* of the main thread */
     char *texts;                 /* what the frames of main point to, once copied */
     size_t texts_size;
 };
@@ -70,16 +73,20 @@ void rf_decoder_free(struct rf_decoder *d)
     rf_builtins_free(d->builtins);
     rf_slots_free(d->slots);
     free(d->expressions.bytes);
+    rf_result_free(&d->result);
     free(d->texts);
     free(d);
 }
 
-bool rf_decoder_want_expr(struct rf_decoder *d)
+bool rf_decoder_want(struct rf_decoder *d, bool expr, bool query)
 {
-    d->expressions.size = EXPRESSION_BYTES;
-    d->expressions.bytes = malloc(EXPRESSION_BYTES);
-    d->expressions.wanted = d->expressions.bytes != NULL;
-    return d->expressions.wanted;
+    d->want_query = query;
+    if (expr && !d->expressions.bytes) {
+        d->expressions.size = EXPRESSION_BYTES;
+        d->expressions.bytes = malloc(EXPRESSION_BYTES);
+    }
+    d->expressions.wanted = expr && d->expressions.bytes;
+    return d->expressions.wanted == expr;
 }
 
 struct rf_probe *rf_decoder_probe(struct rf_decoder *d)
@@ -107,6 +114,7 @@ static void rayfall_frames(struct rf_decoder *d, const struct rf_snapshot *s, co
                         .builtins = d->builtins,
                         .stats = &d->stats,
                         .expressions = &d->expressions,
+                        .want_query = d->want_query,
                         .out = st,
                         .interpreter = {.rt = d->rt,
                                         .lambdas = d->lambdas,
@@ -146,24 +154,28 @@ static bool keep_texts(struct rf_decoder *d, struct rf_stack *st)
     return true;
 }
 
-/* What the runtime does when no Rayfall line is in progress, by a function that is on the stack; else that of the
- * innermost C function. */
+/* What the runtime does when no Rayfall line is in progress, by the innermost function on the stack that says so; else that
+ * of the innermost C function. */
 static struct rf_text runtime_name(const struct rf_native_stack *native)
 {
     static const struct {
         const char *base, *shown;
     } known[] = {
-        {"ipc_read_payload", "<ipc read>"}, {"ray_parse", "<parse>"},     {"parse_expr", "<parse>"},
-        {"ray_sem_wait", "<pool idle>"},    {"worker_loop", "<pool idle>"},
+        {"ray_lazy_materialize", NULL}, /* work of some result: its C function tells more than who asked for it */
+        {"ray_sock_send_until", "<ipc write>"}, {"ray_sock_send", "<ipc write>"}, {"ipc_read_payload", "<ipc read>"},
+        {"ray_parse", "<parse>"},               {"ray_parse_with_nfo", "<parse>"}, {"parse_expr", "<parse>"},
+        {"ray_sem_wait", "<pool idle>"},        {"worker_loop", "<pool idle>"},
     };
-    for (size_t i = 0; i < native->n; i++)
-        for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-            if (rf_symbol_is(native->frame[i].fn.name, known[k].base))
-                return text(known[k].shown);
-    for (size_t i = 0; i < native->n; i++)
-        if (native->frame[i].fn.name)
-            return text(native->frame[i].fn.name);
-    return text("<unwind>");
+    const char *shown = NULL;
+    bool said = false;
+    for (size_t i = 0; i < native->n && !said; i++)
+        for (size_t k = 0; k < sizeof known / sizeof *known && !said; k++) {
+            said = rf_symbol_is(native->frame[i].fn.name, known[k].base);
+            shown = said ? known[k].shown : NULL;
+        }
+    for (size_t i = 0; i < native->n && !shown; i++)
+        shown = native->frame[i].fn.name;
+    return text(shown ? shown : "<unwind>");
 }
 
 /* Index of the pool's worker loop on the stack, native->n when this thread is no worker. */
@@ -206,9 +218,13 @@ struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, c
     st->n = 0;
     rayfall_frames(d, s, native, st);
     bool whole = native->end == RF_UNWIND_ROOT;
+    if (s->main_thread && st->n)
+        rf_result_remember(&d->result, native, &st->frame[0]);
     if (st->n == 0 && whole && d->stats.bare == bare) {
-        rf_stack_push(st, &(struct rf_frame){.file = text("<runtime>"), .fn = runtime_name(native), .named = true});
-        st->how = RF_BY_RUNTIME;
+        struct rf_frame f = {.file = text("<runtime>"), .fn = runtime_name(native), .named = true};
+        bool result = s->main_thread && rf_result_explains(&d->result, native, &f);
+        rf_stack_push(st, &f);
+        st->how = result ? RF_BY_A_LINE : RF_BY_RUNTIME;
     } else if (st->n == 0 || !whole) {
         if (st->n == 0)
             st->how = RF_NOT_EXPLAINED;
