@@ -248,8 +248,10 @@ static enum rf_status decode_one(struct rf_session *s, const struct rf_snapshot 
         status = add_without(s, snapshot, !snapshot->main_thread || rf_runs_bytecode(&s->runtime, &native), &d, err);
     if (status != RF_OK)
         return status;
-    s->explained.ns[d.how] += snapshot->cpu_ns;
-    return rf_profile_add(s->profile, d.frame, d.n, snapshot->cpu_ns, err);
+    if (d.n == 0)
+        return RF_OK;
+    s->explained.ns[d.how] += d.weight_ns;
+    return rf_profile_add(s->profile, d.frame, d.n, d.weight_ns, err);
 }
 
 /* The layout is refused when running frames contradict it, before a user has believed a line of it. */

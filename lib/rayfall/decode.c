@@ -2,12 +2,14 @@
 #include "decode.h"
 
 #include "slots/slots.h"
+#include "pool.h"
 #include "result.h"
 #include "stack.h"
 
 #include <stdlib.h>
 
 enum { EXPRESSION_BYTES = 256 * 1024 };
+static const uint64_t WAITING_MAX_NS = 2000000000;
 
 /* Reads the snapshot, and the live process where the snapshot has nothing. */
 struct view {
@@ -31,6 +33,8 @@ struct rf_decoder {
     struct rf_expressions expressions;
     bool want_query;
     struct rf_result result;     /* of the main thread */
+    struct rf_window window;     /* that the main thread's last sample saw */
+    uint64_t waiting_ns, waiting_since; /* CPU time of workers that no window was found for yet */
     char *texts;                 /* what the frames of main point to, once copied */
     size_t texts_size;
 };
@@ -178,26 +182,6 @@ static struct rf_text runtime_name(const struct rf_native_stack *native)
     return text(shown ? shown : "<unwind>");
 }
 
-/* Index of the pool's worker loop on the stack, native->n when this thread is no worker. */
-static size_t worker_loop(const struct rf_native_stack *native)
-{
-    size_t i = 0;
-    while (i < native->n && !rf_symbol_is(native->frame[i].fn.name, "worker_loop"))
-        i++;
-    return i;
-}
-
-/* A worker is busy when the loop has called something else than its semaphore. */
-static bool worker_busy(const struct rf_native_stack *native, size_t loop)
-{
-    for (size_t i = 0; i < loop; i++) {
-        const char *name = native->frame[i].fn.name;
-        if (rf_symbol_is(name, "ray_sem_wait") || (name && strncmp(name, "sem_", 4) == 0))
-            return false;
-    }
-    return loop > 0;
-}
-
 static void mark_cut_stack(struct rf_stack *st, const struct rf_native_stack *native)
 {
     const char *why = native->end == RF_UNWIND_ROOT        ? "<torn>"
@@ -208,16 +192,13 @@ static void mark_cut_stack(struct rf_stack *st, const struct rf_native_stack *na
     st->frame[0] = (struct rf_frame){.file = text("<unknown>"), .fn = text(why), .named = true};
 }
 
-struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native)
+static void decode_stack(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native,
+                         struct rf_stack *st)
 {
-    size_t loop = worker_loop(native);
     uint64_t bare = d->stats.bare;
-    if (loop < native->n && worker_busy(native, loop) && d->main.n)
-        return (struct rf_decoded){d->main.frame, d->main.n, d->main.how};
-    struct rf_stack *st = s->main_thread ? &d->main : &d->other;
+    bool whole = native->end == RF_UNWIND_ROOT;
     st->n = 0;
     rayfall_frames(d, s, native, st);
-    bool whole = native->end == RF_UNWIND_ROOT;
     if (s->main_thread && st->n)
         rf_result_remember(&d->result, native, &st->frame[0]);
     if (st->n == 0 && whole && d->stats.bare == bare) {
@@ -230,7 +211,50 @@ struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, c
             st->how = RF_NOT_EXPLAINED;
         mark_cut_stack(st, native);
     }
-    if (s->main_thread && !keep_texts(d, st))
+}
+
+static struct rf_decoded give(const struct rf_stack *st, uint64_t weight_ns)
+{
+    return (struct rf_decoded){st->frame, st->n, st->how, weight_ns};
+}
+
+/* A worker's sample: the main thread's stack where both saw the same window; else its time waits for one. */
+static struct rf_decoded decode_worker(struct rf_decoder *d, const struct rf_snapshot *s, enum rf_role role)
+{
+    struct rf_window window = rf_window_of(d->rt, s);
+    if (d->main.n && (role == RF_WRITER || (role == RF_WORKER_BUSY && rf_window_same(&window, &d->window))))
+        return give(&d->main, s->cpu_ns);
+    if (!d->waiting_ns)
+        d->waiting_since = s->time_ns;
+    d->waiting_ns += s->cpu_ns;
+    struct rf_decoded none = {.how = RF_BY_RUNTIME};
+    if (s->time_ns - d->waiting_since < WAITING_MAX_NS)
+        return none;
+    none.weight_ns = d->waiting_ns; /* no line dispatches: the pool itself took it */
+    d->waiting_ns = 0;
+    d->other.n = 0;
+    rf_stack_push(&d->other, &(struct rf_frame){.file = text("<runtime>"), .fn = text("<pool idle>"), .named = true});
+    none.frame = d->other.frame;
+    none.n = d->other.n;
+    return none;
+}
+
+struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native)
+{
+    enum rf_role role = s->main_thread ? RF_OTHER_THREAD : rf_role_of(native);
+    if (role != RF_OTHER_THREAD)
+        return decode_worker(d, s, role);
+    struct rf_stack *st = s->main_thread ? &d->main : &d->other;
+    decode_stack(d, s, native, st);
+    if (!s->main_thread)
+        return give(st, s->cpu_ns);
+    if (!keep_texts(d, st))
         st->n = 0;
-    return (struct rf_decoded){st->frame, st->n, st->how};
+    d->window = rf_window_of(d->rt, s);
+    uint64_t weight_ns = s->cpu_ns;
+    if (d->window.open) {
+        weight_ns += d->waiting_ns;
+        d->waiting_ns = 0;
+    }
+    return give(st, weight_ns);
 }

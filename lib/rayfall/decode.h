@@ -18,6 +18,7 @@ struct rf_decoded {
     const struct rf_frame *frame; /* root first; valid until the next call */
     size_t n;
     enum rf_explained how;
+    uint64_t weight_ns;           /* to charge it with: the snapshot's, and what workers left for it. n is 0 when nothing is */
 };
 
 struct rf_decode_stats {

@@ -1,0 +1,39 @@
+/* pool.c: windows and roles. */
+#include "pool.h"
+
+struct rf_window rf_window_of(const struct rf_runtime *rt, const struct rf_snapshot *s)
+{
+    struct rf_window w = {0};
+    int32_t flag = 0;
+    w.open = rf_read_i32(&s->memory, rt->parallel_flag, &flag) && flag != 0;
+    if (rt->layout.pool_task_limit >= 0)
+        rf_read_u64(&s->memory, rt->g_pool + (uint64_t)rt->layout.pool_task_limit, &w.tasks);
+    return w;
+}
+
+bool rf_window_same(const struct rf_window *a, const struct rf_window *b)
+{
+    return a->open && b->open && a->tasks == b->tasks;
+}
+
+/* Threads of the pool are inside worker_loop for all their life. Directly above it stands the task, or on some releases
+ * pool_run_steal or pool_exec and then the task. */
+enum rf_role rf_role_of(const struct rf_native_stack *native)
+{
+    size_t loop = 0;
+    while (loop < native->n && !rf_symbol_is(native->frame[loop].fn.name, "worker_loop")) {
+        if (rf_symbol_is(native->frame[loop].fn.name, "pq_symflush_fn"))
+            return RF_WRITER;
+        loop++;
+    }
+    if (loop == native->n)
+        return RF_OTHER_THREAD;
+    for (size_t i = loop; i-- > 0;) {
+        const char *name = native->frame[i].fn.name;
+        if (rf_symbol_is(name, "pool_run_steal") || rf_symbol_is(name, "pool_exec"))
+            continue;
+        return rf_symbol_is(name, "ray_sem_wait") || (name && strncmp(name, "sem_", 4) == 0) ? RF_WORKER_IDLE
+                                                                                           : RF_WORKER_BUSY;
+    }
+    return RF_WORKER_IDLE;
+}

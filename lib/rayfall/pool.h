@@ -1,0 +1,33 @@
+/* pool.h: whose work a pool worker does.
+ *
+ * Workers run tasks of the main thread's current dispatch and nothing else, and the main thread waits for them: all
+ * tasks between the opening and the closing of a dispatch (its window) belong to one line (releases §4: the flag was right in
+ * 585 of 585 observations). Threads are copied one after the other, so a worker's sample and the main thread's are joined
+ * only where both saw the same window. CPU time of a worker that cannot be joined (it was caught between two tasks, or the
+ * window had changed) waits for the next sample of the main thread inside a window: those are a fair draw of the lines
+ * that dispatch. */
+#ifndef RF_POOL_H
+#define RF_POOL_H
+
+#include "layout/layout.h"
+#include "target/snapshot.h"
+#include "unwind/unwind.h"
+
+/* The dispatch that was open when a thread was copied; they are numbered by the pool's own count of tasks. */
+struct rf_window {
+    bool open;
+    uint64_t tasks;
+};
+
+struct rf_window rf_window_of(const struct rf_runtime *rt, const struct rf_snapshot *s);
+bool rf_window_same(const struct rf_window *a, const struct rf_window *b);
+
+enum rf_role {
+    RF_OTHER_THREAD,
+    RF_WORKER_BUSY, /* above its loop runs a task */
+    RF_WORKER_IDLE, /* it takes the next one, or waits for it */
+    RF_WRITER,      /* of a parquet file: started by the main thread's line, outside the pool (release 2.4.0) */
+};
+enum rf_role rf_role_of(const struct rf_native_stack *native);
+
+#endif
