@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -247,6 +248,8 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
         status = rf_fail(err, RF_FAILURE, 0, "cannot read the working directory of %d, for --full-paths", o->pid);
     if (status != RF_OK)
         return status;
+    /* Timers that may be late are handled together with others that are due: ticks would fall on the target's own wake-ups. */
+    prctl(PR_SET_TIMERSLACK, 1);
     r->begin_ns = now_ns();
     r->end_ns = o->duration > 0 ? r->begin_ns + (uint64_t)llround(o->duration * 1e9) : UINT64_MAX;
     r->rate = o->rate;

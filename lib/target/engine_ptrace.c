@@ -28,6 +28,7 @@ enum {
     UNEXPLAINED_NS = 50 * 1000, /* CPU time of somebody who is not known to be busy */
     SPIN_NS = 60 * 1000,
     LONG_STOP_NS = 60 * 1000,
+    WOKE_NS = 30 * 1000, /* of CPU time: from a wake-up to the end of the system call */
     WAKE_NS = 30 * 1000, /* from our wake-up, which may have put the thread off its CPU, to our first instruction */
     MAPS_EVERY_NS = 100 * 1000000, /* at most */
     ROOT_SLACK = 64,
@@ -128,7 +129,7 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu)
     struct rf_hold hold;
     unsigned here = ~0u;
     rf_thread_read_cpu(&e->threads, t);
-    uint64_t waited_ns = t->waited_ns;
+    uint64_t waited_ns = t->waited_ns, used_ns = t->used_ns;
     getcpu(&here, NULL); /* a thread that waits for the CPU that we are on will not stop while we poll */
     enum rf_stop_result r = rf_stop(&e->stopper, t->tid, here == cpu ? 0 : SPIN_NS, &hold);
     if (r != RF_STOPPED) {
@@ -147,6 +148,10 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu)
     t->held_ns += held;
     /* Exact now: the thread was switched out, and what it has run since then is not added yet. */
     bool charged = rf_thread_read_cpu(&e->threads, t);
+    /* It was waking up, or had been put off its CPU in the call: it has hardly run since we looked. (Of a thread that ran, the
+     * clock was old when we looked; on our own CPU it was us who put it off.) */
+    if (copied == COPIED && s->in_syscall && here != cpu && charged && t->used_ns - used_ns < WOKE_NS)
+        copied = WAITED;
     /* Where a thread falls asleep or is put off its CPU is no random place (often a wake-up that it sent), so this is no
      * sample; its time goes to the next. */
     e->stats.waited += copied == WAITED;
