@@ -77,6 +77,14 @@ static const struct rf_format *by_name(const char *name)
     return f;
 }
 
+/* In a sticky folder such as /tmp only its owner, the folder's and root may replace a file. */
+static bool may_replace(const char *folder, const struct stat *file)
+{
+    struct stat st;
+    uid_t us = geteuid();
+    return us == 0 || stat(folder, &st) < 0 || !(st.st_mode & S_ISVTX) || file->st_uid == us || st.st_uid == us;
+}
+
 static enum rf_status prepare_file(struct output *o, struct stat *st, struct rf_error *err)
 {
     bool exists = stat(o->name, st) == 0;
@@ -93,10 +101,13 @@ static enum rf_status prepare_file(struct output *o, struct stat *st, struct rf_
     o->path = follow(o->name);
     char *folder = o->path ? folder_of(o->path) : NULL;
     int errnum = folder && access(folder, W_OK | X_OK) == 0 ? 0 : errno;
+    if (!errnum && exists && !may_replace(folder, st))
+        errnum = EPERM;
     free(folder);
     if (errnum) {
         cannot_write(err, o, errnum);
-        rf_hint(err, "its folder must exist and be writable");
+        rf_hint(err, errnum == EPERM ? "the file is another user's, in a folder where only its owner may replace it"
+                                     : "its folder must exist and be writable");
         return RF_FAILURE;
     }
     if (!exists)
@@ -202,8 +213,10 @@ static int dress(int fd, const char *path)
 
 static int replace(const struct output *o)
 {
-    char *temporary = NULL;
-    if (asprintf(&temporary, "%s.XXXXXX", o->path) < 0)
+    /* A name of its own: the file's, with something behind it, may be too long. */
+    char *folder = folder_of(o->path), *temporary = folder ? join(folder, ".rfprof.XXXXXX") : NULL;
+    free(folder);
+    if (!temporary)
         return ENOMEM;
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0) {

@@ -77,7 +77,8 @@ static enum rf_status catch_signals(struct recording *r, struct rf_error *err)
             sigaddset(&r->ending, numbers[i]);
     }
     sigprocmask(SIG_BLOCK, &r->ending, NULL);
-    signal(SIGPIPE, SIG_IGN); /* EPIPE says the same, where it can be handled */
+    signal(SIGPIPE, SIG_IGN); /* EPIPE says the same, where it can be handled; so does EFBIG */
+    signal(SIGXFSZ, SIG_IGN);
     r->signals = signalfd(-1, &r->ending, SFD_CLOEXEC | SFD_NONBLOCK);
     return r->signals < 0 ? rf_fail(err, RF_FAILURE, errno, "signalfd: %s", strerror(errno)) : RF_OK;
 }
@@ -216,9 +217,12 @@ static void tell_end(const struct recording *r, const struct rf_account *a, uint
 
 static enum rf_status no_samples(const struct rf_account *a, uint64_t wall_ns, struct rf_error *err)
 {
+    if (a->ticks_taken == 0)
+        return rf_fail(err, RF_NO_SAMPLES, 0, "no samples: the recording ended after %.3f s, before its first tick",
+                       (double)wall_ns / 1e9);
     rf_fail(err, RF_NO_SAMPLES, 0, "no samples in %.1f s: the target slept %.0f %% of the time", (double)wall_ns / 1e9,
             summary_slept_percent(a, wall_ns));
-    rf_hint(err, "only threads that are running are sampled; is it the right process, and busy now?");
+    rf_hint(err, "only threads that are running are sampled; is it the right process, not stopped, and busy now?");
     return RF_NO_SAMPLES;
 }
 
@@ -239,9 +243,9 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
     how.want_query = o->view == RF_VIEW_QUERY;
     struct rf_error trouble = {0}, unwritten = {0};
     struct rf_account account;
-    enum rf_status status = prepare_outputs(r, err);
+    enum rf_status status = catch_signals(r, err);
     if (status == RF_OK)
-        status = catch_signals(r, err);
+        status = prepare_outputs(r, err);
     if (status == RF_OK)
         status = rf_session_open(&r->session, &how, err);
     if (status == RF_OK && o->full_paths && !rf_session_folder(r->session))

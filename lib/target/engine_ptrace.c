@@ -33,7 +33,7 @@ enum {
     MAPS_EVERY_NS = 100 * 1000000, /* at most */
     ROOT_SLACK = 64,
     DENIED_MAX = 16,
-    DENIED_TICKS = 3, /* a thread of ours that executes may, for a moment, have a tracer: us, by its old id */
+    DENIED_TICKS = 20, /* another sampler may hold the thread at this moment, or we do, by the id it had before an exec */
 };
 
 struct rf_engine {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 enum { STATUS_SIZE = 8192, KERNEL_THREAD = 0x00200000 /* PF_KTHREAD of the kernel's sched.h */ };
+enum { TRACER_LOOKS = 25, TRACER_LOOK_NS = 2000000 };
 
 static bool live_read(const struct rf_memory *m, uint64_t addr, void *to, size_t n)
 {
@@ -42,8 +43,11 @@ static enum rf_status identify(struct rf_process *p, pid_t pid, struct rf_error 
     char path[32], status[STATUS_SIZE], stat[1024];
     uint64_t tgid, uid = 0, parent = 0;
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    if (pid <= 0 || !rf_procfs_read(AT_FDCWD, path, status, sizeof status) ||
-        !rf_procfs_status(status, "Tgid", 10, &tgid))
+    errno = 0;
+    bool there = pid > 0 && rf_procfs_read(AT_FDCWD, path, status, sizeof status);
+    if (!there && pid > 0 && errno != 0 && errno != ENOENT && errno != ESRCH)
+        return rf_fail(err, RF_FAILURE, errno, "cannot read %s: %s", path, strerror(errno));
+    if (!there || !rf_procfs_status(status, "Tgid", 10, &tgid))
         return no_such(pid, err);
     p->pid = (pid_t)tgid;
     p->was_tid = p->pid != pid;
@@ -82,18 +86,29 @@ static enum rf_status identify(struct rf_process *p, pid_t pid, struct rf_error 
 
 /* Asks for a byte that no process has, which touches nothing: EFAULT when reading is allowed. The kernel's check
  * (PTRACE_MODE_ATTACH_REALCREDS) is that of attaching, so that both are known to be allowed, or why not. */
+/* Another sampler holds a thread for less than a millisecond: one that is still there after many looks is a debugger. */
+static bool traced_for_long(const struct rf_process *p)
+{
+    char status[STATUS_SIZE];
+    uint64_t tracer = 0;
+    for (unsigned looks = 0; looks < TRACER_LOOKS; looks++) {
+        if (!rf_procfs_read(p->proc_fd, "status", status, sizeof status) ||
+            !rf_procfs_status(status, "TracerPid", 10, &tracer) || tracer == 0)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = TRACER_LOOK_NS}, NULL);
+    }
+    return true;
+}
+
 static enum rf_status may_read(const struct rf_process *p, struct rf_error *err)
 {
     char byte;
-    uint64_t tracer = 0;
-    char status[STATUS_SIZE];
     struct iovec here = {&byte, 1}, there = {NULL, 1};
     ssize_t got = process_vm_readv(p->pid, &here, 1, &there, 1, 0);
     int why = got < 0 ? errno : EFAULT;
     if (why == ESRCH)
         return no_such(p->pid, err);
-    bool traced = rf_procfs_read(p->proc_fd, "status", status, sizeof status) &&
-                  rf_procfs_status(status, "TracerPid", 10, &tracer) && tracer != 0;
+    bool traced = traced_for_long(p);
     if (why == EFAULT && !traced)
         return RF_OK;
     if (why == EFAULT)
