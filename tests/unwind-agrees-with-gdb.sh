@@ -91,7 +91,7 @@ else
 (map each (til 1000000))
 RFL
     targets=${RFPROF_TARGETS:-${XDG_CACHE_HOME:-$HOME/.cache}/rfprof-targets}
-    for exe in "$targets"/*/rayforce/bin/rayforce; do
+    for exe in "$targets"/2.*/rayforce/bin/rayforce; do
         [ -x "$exe" ] && run $(((count + 1) / 2)) "$exe" "$exe" "$tmp/work.rfl"
     done
 fi
