@@ -27,6 +27,7 @@ struct rf_decoder {
     struct rf_builtins *builtins;
     struct rf_slots *slots;
     struct rf_probe probe;
+    struct rf_sites sites;
     struct rf_decode_stats stats;
     uint64_t epoch, handlers;
     struct rf_stack main, other; /* of the main thread; of the thread at hand where it is another */
@@ -116,6 +117,7 @@ static void rayfall_frames(struct rf_decoder *d, const struct rf_snapshot *s, co
                         .m = &view.memory,
                         .sources = d->sources,
                         .builtins = d->builtins,
+                        .sites = &d->sites,
                         .stats = &d->stats,
                         .expressions = &d->expressions,
                         .want_query = d->want_query,
@@ -130,7 +132,9 @@ static void rayfall_frames(struct rf_decoder *d, const struct rf_snapshot *s, co
                                         .slots = d->slots}};
     d->expressions.used = 0;
     rf_names_refresh(d->names, d->live, s->time_ns);
+    rf_lambdas_hold(d->lambdas, &s->memory);
     rf_walk(&w, s, native);
+    rf_lambdas_hold(d->lambdas, NULL);
 }
 
 /* The main thread's stack outlives its sample: workers are charged to it. So its texts are copied out of the caches. */

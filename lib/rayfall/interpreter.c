@@ -37,27 +37,31 @@ static bool taken(const struct rf_interpreter *in, uint64_t exec)
     return false;
 }
 
-static bool try_exec(struct rf_interpreter *in, uint64_t word, struct rf_exec *e, const struct rf_lambda **fn)
+/* A block whose lambda is gone is remembered in *torn. */
+static bool try_exec(struct rf_interpreter *in, uint64_t word, struct rf_exec *e, const struct rf_lambda **fn,
+                     struct rf_exec *torn)
 {
     if (!rf_exec_word(&in->rt->layout, word) || taken(in, word) || !rf_exec_read(in->m, &in->rt->layout, word, e))
         return false;
     *fn = rf_lambdas_get(in->lambdas, in->m, e->fn, in->epoch);
+    if (!*fn && !torn->addr)
+        *torn = *e;
     return *fn != NULL;
 }
 
 /* Only a word of this frame or a register that it saved can be its block. An older frame's block may still be in a register
  * that this one has not yet overwritten. */
 static bool find_exec(struct rf_interpreter *in, const struct rf_native_stack *native, size_t k, struct rf_exec *e,
-                      const struct rf_lambda **fn)
+                      const struct rf_lambda **fn, struct rf_exec *torn)
 {
     const struct rf_native *f = &native->frame[k];
     size_t n = frame_words(native, k);
     uint64_t w;
     for (size_t i = 0; i < IP_SAVED; i++)
-        if ((f->known >> saved_regs[i] & 1) && try_exec(in, f->reg[saved_regs[i]], e, fn))
+        if ((f->known >> saved_regs[i] & 1) && try_exec(in, f->reg[saved_regs[i]], e, fn, torn))
             return true;
     for (size_t i = 0; i < n && rf_snapshot_word(in->s, f->sp + 8 * i, &w); i++)
-        if (try_exec(in, w, e, fn))
+        if (try_exec(in, w, e, fn, torn))
             return true;
     return false;
 }
@@ -190,26 +194,30 @@ static void emit_callers(struct rf_interpreter *in, const struct rf_exec *e, con
         }
         fn[i] = cur;
     }
-    for (int32_t i = 0; i < e->rp; i++)
-        if (fn[i]) {
-            struct rf_activation a = {.fn = fn[i]};
-            if (rf_return_sound(fn[i], e, &r[i]))
-                a = at_ip(fn[i], (uint32_t)r[i].ip);
+    for (int32_t i = 0; i < e->rp; i++) {
+        struct rf_activation a = {.fn = fn[i]};
+        if (fn[i] && rf_return_sound(fn[i], e, &r[i]))
+            a = at_ip(fn[i], (uint32_t)r[i].ip);
+        if (fn[i] || i == 0 || fn[i - 1]) /* of callers that could not be read one stands for all in a row */
             emit(ctx, &a);
-        }
+    }
 }
 
 enum rf_ip_found rf_interpreter_frame(struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,
                                       void (*emit)(void *ctx, const struct rf_activation *a), void *ctx)
 {
-    struct rf_exec e;
+    struct rf_exec e, torn = {0};
     const struct rf_lambda *fn;
-    struct rf_activation a;
+    struct rf_activation a = {0};
     struct rf_ip_view v;
     /* Only entry code runs without a block; elsewhere a lambda in a register is some value that the program handles. */
     bool entry = is_entry(in, native, k);
-    if (!find_exec(in, native, k, &e, &fn)) {
+    if (!find_exec(in, native, k, &e, &fn, &torn)) {
         fn = entry ? entering(in, native, k) : NULL;
+        if (!fn && torn.addr) {
+            emit_callers(in, &torn, NULL, emit, ctx);
+            emit(ctx, &a);
+        }
         if (!fn)
             return RF_IP_NONE;
         a = at_entry(fn);

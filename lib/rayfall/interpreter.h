@@ -7,7 +7,7 @@
 
 /* A function in progress on an interpreter frame. */
 struct rf_activation {
-    const struct rf_lambda *fn;
+    const struct rf_lambda *fn; /* NULL: it is gone, or what was copied does not fit together */
     uint32_t line; /* 1-based, 0: not known */
     bool placed;   /* the form itself is known, not only its line: it is at span */
     struct rf_span span;

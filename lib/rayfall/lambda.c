@@ -11,6 +11,7 @@
 #include <uthash.h>
 
 enum {
+    HELD_MAX = 2048, /* bytes of a vector that a snapshot may hold whole */
     CONSTS_MAX = 1 << 16,
     DEBUG_MAX = 1 << 17,
     BODY_MAX = 4096,
@@ -36,7 +37,7 @@ struct entry {
 
 struct rf_lambdas {
     const struct rf_runtime *rt;
-    const struct rf_memory *live;
+    const struct rf_memory *live, *held;
     struct rf_names *names;
     struct rf_sources *sources;
     struct entry *by_addr; /* in order of last use: the head is the one to drop */
@@ -280,6 +281,23 @@ static bool decode(struct rf_lambdas *c, struct entry *e, const struct rf_memory
     return give_name(c, l, m, source, placed ? &first : NULL);
 }
 
+static bool held_vector(const struct rf_lambdas *c, uint64_t addr, size_t element)
+{
+    struct rf_obj o;
+    unsigned char bytes[HELD_MAX];
+    if (!addr)
+        return true;
+    return rf_obj_read(c->held, addr, &o) && o.len >= 0 && (uint64_t)o.len <= sizeof bytes / element &&
+           rf_read(c->held, addr + RAY_DATA, bytes, (size_t)o.len * element);
+}
+
+/* Was all that was decoded copied while the thread was held? Then it belongs together, whatever became of it since. */
+static bool held_whole(const struct rf_lambdas *c, const struct identity *id)
+{
+    return c->held && held_vector(c, id->slot[LAMBDA_CODE], 1) && held_vector(c, id->slot[LAMBDA_CONSTS], 8) &&
+           held_vector(c, id->slot[LAMBDA_DBG], 8);
+}
+
 static struct entry *add(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr, const struct identity *id,
                          uint64_t epoch)
 {
@@ -296,7 +314,8 @@ static struct entry *add(struct rf_lambdas *c, const struct rf_memory *m, uint64
         const struct rf_source *around = source_by_body(c, m, id->slot[LAMBDA_BODY], epoch, &e->nfo);
         source = around ? around : source;
     }
-    if (!decode(c, e, m, source) || !identify(c->live, addr, &again) || memcmp(&again, id, sizeof again) != 0) {
+    if (!decode(c, e, m, source) ||
+        (!held_whole(c, id) && (!identify(c->live, addr, &again) || memcmp(&again, id, sizeof again) != 0))) {
         entry_free(e);
         return NULL;
     }
@@ -342,6 +361,11 @@ const struct rf_lambda *rf_lambdas_get(struct rf_lambdas *c, const struct rf_mem
         give_name(c, &e->lambda, m, NULL, NULL);
     }
     return &e->lambda;
+}
+
+void rf_lambdas_hold(struct rf_lambdas *c, const struct rf_memory *held)
+{
+    c->held = held;
 }
 
 bool rf_lambdas_known(const struct rf_lambdas *c, uint64_t addr, const uint64_t slot[LAMBDA_SLOTS])

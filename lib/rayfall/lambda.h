@@ -46,6 +46,9 @@ struct rf_lambdas *rf_lambdas_new(const struct rf_runtime *rt, const struct rf_m
                                   struct rf_sources *sources);
 void rf_lambdas_free(struct rf_lambdas *c);
 
+/* What is held of the snapshot at hand, alone: a lambda that it has whole need not be there any more. NULL: nothing. */
+void rf_lambdas_hold(struct rf_lambdas *c, const struct rf_memory *held);
+
 /* The compiled lambda at addr, read through m (snapshot first, then live memory). NULL when there is none, or
  * it changed while it was read. Valid until the first call of another epoch. */
 enum { RF_LAMBDAS_KEPT = 2048 };

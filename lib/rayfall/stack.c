@@ -179,9 +179,15 @@ static void flush(struct walk *k)
 static void push_activation(void *ctx, const struct rf_activation *a)
 {
     struct walk *k = ctx;
+    k->fn = a->fn;
+    k->placed = false;
+    if (!a->fn) {
+        rf_stack_push(k->w->out, &(struct rf_frame){.file = text("<unknown>"), .fn = text("<torn>"), .named = true});
+        k->w->out->how = RF_NOT_EXPLAINED;
+        return;
+    }
     const struct rf_source *source = source_at(k, a->fn->nfo);
     bool unfiled = source && rf_source_unfiled(source);
-    k->fn = a->fn;
     k->at = a->span;
     k->placed = a->placed;
     k->fn_file = text("<unknown>");
