@@ -95,22 +95,29 @@ void rf_lambdas_free(struct rf_lambdas *c)
     free(c);
 }
 
-static bool identify(const struct rf_memory *m, uint64_t addr, struct identity *id)
+static bool identify_code(const struct rf_memory *m, struct identity *id)
 {
     struct rf_obj o;
-    unsigned char block[LAMBDA_BYTES];
-    memset(id, 0, sizeof *id);
-    if (!rf_obj_read(m, addr, &o) || o.type != RAY_LAMBDA || !(o.attrs & RAY_ATTR_COMPILED) ||
-        !rf_read(m, addr, block, sizeof block))
-        return false;
-    memcpy(id->slot, block + RAY_DATA, sizeof id->slot);
     if ((uint32_t)id->slot[LAMBDA_LOCALS] > LOCALS_MAX) /* an int32_t */
         return false;
     if (!rf_obj_vector(m, id->slot[LAMBDA_CODE], RAY_U8, RF_CODE_MAX, &o) || o.len == 0)
         return false;
     id->code_len = o.len;
     size_t n = (size_t)o.len < sizeof id->code ? (size_t)o.len : sizeof id->code;
-    if (!rf_read(m, id->slot[LAMBDA_CODE] + RAY_DATA, id->code, n))
+    return rf_read(m, id->slot[LAMBDA_CODE] + RAY_DATA, id->code, n);
+}
+
+static bool identify(const struct rf_memory *m, uint64_t addr, struct identity *id)
+{
+    struct rf_obj o;
+    unsigned char block[LAMBDA_BYTES];
+    memset(id, 0, sizeof *id);
+    if (!rf_obj_read(m, addr, &o) || o.type != RAY_LAMBDA || !rf_read(m, addr, block, sizeof block))
+        return false;
+    memcpy(id->slot, block + RAY_DATA, sizeof id->slot);
+    if (!(o.attrs & RAY_ATTR_COMPILED)) /* these slots are not in use yet */
+        id->slot[LAMBDA_CODE] = id->slot[LAMBDA_CONSTS] = id->slot[LAMBDA_LOCALS] = id->slot[LAMBDA_DBG] = 0;
+    else if (!identify_code(m, id))
         return false;
     if (rf_obj_vector(m, id->slot[LAMBDA_BODY], RAY_LIST, BODY_MAX, &o) && o.len > 0)
         return rf_read_u64(m, id->slot[LAMBDA_BODY] + RAY_DATA, &id->body0);
@@ -269,11 +276,12 @@ static bool decode(struct rf_lambdas *c, struct entry *e, const struct rf_memory
     l->nfo = e->nfo;
     e->source = source ? source->serial : 0;
     e->named = rf_names_generation(c->names);
-    if (!read_code(l, m, id, c->rt->opcodes) || !read_consts(l, m, id->slot[LAMBDA_CONSTS]) ||
-        !read_debug(l, m, id->slot[LAMBDA_DBG], source) ||
-        !dup_text(&l->file, source ? source->file.s : "", source ? source->file.n : 0))
+    if (!dup_text(&l->file, source ? source->file.s : "", source ? source->file.n : 0))
         return false;
-    if (source && !l->n_debug)
+    if (id->code_len && (!read_code(l, m, id, c->rt->opcodes) || !read_consts(l, m, id->slot[LAMBDA_CONSTS]) ||
+                         !read_debug(l, m, id->slot[LAMBDA_DBG], source)))
+        return false;
+    if (source && id->code_len && !l->n_debug)
         rf_rederive(l, m, c->rt, id->slot[LAMBDA_BODY], source);
     bool placed = first_form(m, id->slot[LAMBDA_BODY], source, &first);
     if (placed)
@@ -331,7 +339,7 @@ static bool source_unchanged(struct rf_lambdas *c, const struct rf_memory *m, co
     return (source ? source->serial : 0) == e->source;
 }
 
-const struct rf_lambda *rf_lambdas_get(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch)
+static const struct rf_lambda *get(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch)
 {
     struct identity id;
     struct entry *e;
@@ -361,6 +369,18 @@ const struct rf_lambda *rf_lambdas_get(struct rf_lambdas *c, const struct rf_mem
         give_name(c, &e->lambda, m, NULL, NULL);
     }
     return &e->lambda;
+}
+
+const struct rf_lambda *rf_lambdas_get(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch)
+{
+    const struct rf_lambda *l = get(c, m, addr, epoch);
+    return l && l->code_addr ? l : NULL;
+}
+
+const struct rf_lambda *rf_lambdas_uncompiled(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch)
+{
+    const struct rf_lambda *l = get(c, m, addr, epoch);
+    return l && !l->code_addr ? l : NULL;
 }
 
 void rf_lambdas_hold(struct rf_lambdas *c, const struct rf_memory *held)

@@ -53,6 +53,8 @@ void rf_lambdas_hold(struct rf_lambdas *c, const struct rf_memory *held);
  * it changed while it was read. Valid until the first call of another epoch. */
 enum { RF_LAMBDAS_KEPT = 2048 };
 const struct rf_lambda *rf_lambdas_get(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch);
+/* The same for a lambda that has no bytecode (yet): the evaluator walks its body. Its code is empty. */
+const struct rf_lambda *rf_lambdas_uncompiled(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch);
 /* True when a lambda at addr with these slots is known: an engine then need not copy what it points to. Reads nothing. */
 bool rf_lambdas_known(const struct rf_lambdas *c, uint64_t addr, const uint64_t slot[LAMBDA_SLOTS]);
 
