@@ -16,7 +16,7 @@ enum { NODES_MAX = 1 << 18, TEXT_MAX = 1 << 22, FILE_MAX = 4096, CACHED_MAX = 64
 
 struct rf_node_span {
     uint64_t node, span;
-    uint32_t order;
+    uint32_t order, depth;
 };
 
 struct rf_span_node {
@@ -130,12 +130,53 @@ static int by_span(const void *a, const void *b)
     return x->span < y->span ? -1 : x->span > y->span;
 }
 
+/* Outer forms before those inside them. */
+static int by_place(const void *a, const void *b)
+{
+    struct rf_span x = rf_span_unpack((*(struct rf_node_span *const *)a)->span);
+    struct rf_span y = rf_span_unpack((*(struct rf_node_span *const *)b)->span);
+    if (x.line != y.line)
+        return x.line < y.line ? -1 : 1;
+    if (x.col != y.col)
+        return x.col < y.col ? -1 : 1;
+    if (x.end_line != y.end_line)
+        return x.end_line > y.end_line ? -1 : 1;
+    return x.end_col > y.end_col ? -1 : x.end_col < y.end_col;
+}
+
+/* How deep each form is nested, in one pass over them in the order of the text. The forms around the one at hand are kept
+ * on a stack: at least as much room as there are nodes. */
+static bool index_depths(struct rf_source *s)
+{
+    struct rf_node_span **form = malloc((2 * s->n_nodes + 1) * sizeof *form);
+    if (!form)
+        return false;
+    struct rf_node_span **around = form + s->n_nodes;
+    size_t n = 0, deep = 0;
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        struct rf_text t = rf_source_at(s, rf_span_unpack(s->nodes[i].span));
+        if (t.n && t.s[0] == '(')
+            form[n++] = &s->nodes[i];
+    }
+    qsort(form, n, sizeof *form, by_place);
+    for (size_t i = 0; i < n; i++) {
+        struct rf_span here = rf_span_unpack(form[i]->span);
+        while (deep && (around[deep - 1]->span == form[i]->span ||
+                        !rf_span_encloses(rf_span_unpack(around[deep - 1]->span), here)))
+            deep--;
+        around[deep++] = form[i];
+        form[i]->depth = (uint32_t)deep;
+    }
+    free(form);
+    return true;
+}
+
 /* Sorts the parallel vectors into the two indexes. Both arrays hold n entries. */
 static void index_nodes(struct rf_source *s, const uint64_t *keys, const uint64_t *vals, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
-        s->nodes[i] = (struct rf_node_span){keys[i], vals[i], (uint32_t)i};
+        s->nodes[i] = (struct rf_node_span){keys[i], vals[i], (uint32_t)i, 0};
         s->spans[i] = (struct rf_span_node){vals[i], keys[i]};
     }
     qsort(s->nodes, n, sizeof *s->nodes, by_node);
@@ -217,7 +258,7 @@ static bool source_read(struct rf_source *s, const struct rf_memory *m, const st
     if (!s->nodes || !s->spans || !index_lines(s) || !make_titles(s))
         goto out;
     index_nodes(s, keys, keys + n, n);
-    ok = true;
+    ok = index_depths(s);
 out:
     free(keys);
     if (!ok)
@@ -309,21 +350,33 @@ const struct rf_source *rf_sources_get(struct rf_sources *c, const struct rf_mem
     return &e->source;
 }
 
-bool rf_source_node(const struct rf_source *s, uint64_t node, struct rf_span *out)
+static const struct rf_node_span *find_node(const struct rf_source *s, uint64_t node)
 {
     size_t lo = 0, hi = s->n_nodes;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (s->nodes[mid].node == node) {
-            *out = rf_span_unpack(s->nodes[mid].span);
-            return true;
-        }
+        if (s->nodes[mid].node == node)
+            return &s->nodes[mid];
         if (s->nodes[mid].node < node)
             lo = mid + 1;
         else
             hi = mid;
     }
-    return false;
+    return NULL;
+}
+
+bool rf_source_node(const struct rf_source *s, uint64_t node, struct rf_span *out)
+{
+    const struct rf_node_span *n = find_node(s, node);
+    if (n)
+        *out = rf_span_unpack(n->span);
+    return n != NULL;
+}
+
+uint32_t rf_source_depth(const struct rf_source *s, uint64_t node)
+{
+    const struct rf_node_span *n = find_node(s, node);
+    return n ? n->depth : 0;
 }
 
 struct rf_span rf_source_repair(const struct rf_source *s, uint64_t id)

@@ -57,6 +57,8 @@ struct rf_text rf_source_place(const struct rf_source *s, bool from_client);
 /* The text that begins at line and col of the source, up to its end; and up to the span's end. */
 struct rf_text rf_source_at(const struct rf_source *s, struct rf_span span);
 struct rf_text rf_source_form(const struct rf_source *s, struct rf_span span);
+/* In how many recorded forms, "(...", the form that this node is stands, itself included; 0 when it is none. */
+uint32_t rf_source_depth(const struct rf_source *s, uint64_t node);
 /* The smallest recorded form, "(...", that encloses inner and is not inner itself, and its node. */
 bool rf_source_parent(const struct rf_source *s, struct rf_span inner, uint64_t *node, struct rf_span *out);
 /* The smallest recorded span that encloses inner and whose text is a function form, "(fn". */

@@ -4,8 +4,6 @@
  * frame, an interpreted lambda's call, or a function that puts another source in force. */
 #include "stack.h"
 
-#include "tree.h"
-
 enum { SWITCHES_MAX = 16, SWITCH_WORDS = 64, EXPR_CHARACTERS = 60 };
 
 /* From native frame `below` outwards this source is in force. */
@@ -26,6 +24,7 @@ struct walk {
     const struct rf_lambda *fn; /* of the innermost function so far */
     struct rf_span at;          /* the form that it is at, where that is known */
     bool placed;
+    bool walked;                /* its body is walked as a tree: its frames are those of the chain that follows */
     struct rf_text fn_file;
 };
 
@@ -141,10 +140,10 @@ static void flush(struct walk *k)
     struct rf_form form[RF_CHAIN_MAX];
     const struct rf_source *sources[2];
     size_t n_sources = 0, shown = 0;
-    if (!k->n_chain)
+    if (!k->n_chain && !k->walked)
         return;
     const struct rf_source *own = k->fn ? source_at(k, k->fn->nfo) : NULL;
-    const struct rf_source *top = source_at(k, source_of_frame(k, k->chain[k->n_chain - 1]));
+    const struct rf_source *top = source_at(k, source_of_frame(k, k->n_chain ? k->chain[k->n_chain - 1] : 0));
     if (own)
         sources[n_sources++] = own;
     if (top && top != own)
@@ -153,9 +152,12 @@ static void flush(struct walk *k)
                            .builtins = k->w->builtins,
                            .m = k->w->m,
                            .s = k->s,
+                           .sites = k->w->sites,
                            .within = own && k->placed ? own : NULL,
                            .span = k->at};
     rf_tree_chain(&tree, k->native, k->chain, k->n_chain, sources, n_sources, form);
+    for (size_t i = 0; i < k->n_chain && k->w->forms; i++)
+        k->w->forms[k->chain[i]] = form[i];
     for (size_t i = 0; i < k->n_chain; i++) {
         if (!form[i].source || form[i].root)
             continue;
@@ -169,11 +171,42 @@ static void flush(struct walk *k)
         push_form(k, &f);
         shown++;
     }
-    if (!shown && !own && top) {
+    if (!shown && k->walked) {
+        rf_stack_push(k->w->out, &(struct rf_frame){.file = k->fn_file, .fn = k->fn->name, .named = true});
+    } else if (!shown && !own && top) {
         struct rf_frame f = top_frame(k, top);
         push_form(k, &f);
     }
     k->n_chain = 0;
+    k->walked = false;
+}
+
+static struct rf_text file_of(struct walk *k, const struct rf_lambda *fn)
+{
+    const struct rf_source *source = source_at(k, fn->nfo);
+    return source ? rf_source_place(source, k->from_client && fn->nfo == k->force[0].nfo) : text("<unknown>");
+}
+
+/* The frame of an interpreted lambda's call has the lambda in a register or among its lowest words. */
+static void enter_uncompiled(struct walk *k, size_t frame)
+{
+    static const unsigned char saved_regs[] = {RF_RBX, RF_RBP, RF_R12, RF_R13, RF_R14, RF_R15};
+    const struct rf_native *f = &k->native->frame[frame];
+    const struct rf_interpreter *in = &k->w->interpreter;
+    const struct rf_lambda *fn = NULL;
+    uint64_t w;
+    for (size_t i = 0; i < sizeof saved_regs && !fn; i++)
+        if ((f->known >> saved_regs[i] & 1) && rf_obj_plausible(f->reg[saved_regs[i]]))
+            fn = rf_lambdas_uncompiled(in->lambdas, k->w->m, f->reg[saved_regs[i]], in->epoch);
+    for (size_t i = 0; i < SWITCH_WORDS && !fn && rf_snapshot_word(k->s, f->sp + 8 * i, &w); i++)
+        if (rf_obj_plausible(w))
+            fn = rf_lambdas_uncompiled(in->lambdas, k->w->m, w, in->epoch);
+    if (!fn)
+        return;
+    k->fn = fn;
+    k->placed = false;
+    k->walked = true;
+    k->fn_file = file_of(k, fn);
 }
 
 static void push_activation(void *ctx, const struct rf_activation *a)
@@ -190,9 +223,7 @@ static void push_activation(void *ctx, const struct rf_activation *a)
     bool unfiled = source && rf_source_unfiled(source);
     k->at = a->span;
     k->placed = a->placed;
-    k->fn_file = text("<unknown>");
-    if (source)
-        k->fn_file = rf_source_place(source, k->from_client && a->fn->nfo == k->force[0].nfo);
+    k->fn_file = file_of(k, a->fn);
     struct rf_frame f = {.file = k->fn_file, .fn = a->fn->name, .named = true};
     if (unfiled && !a->fn->named) { /* a function without a name in text without one: the text's beginning */
         f.fn = source->title;
@@ -233,6 +264,8 @@ void rf_walk(struct rf_walk *w, const struct rf_snapshot *s, const struct rf_nat
             flush(&k);
             if (switches_source(f->fn.name))
                 k.fn = NULL; /* what follows is another text, not the function's body */
+            else
+                enter_uncompiled(&k, i);
         }
     }
     flush(&k);

@@ -5,6 +5,7 @@
 #include "builtins.h"
 #include "decode.h"
 #include "interpreter.h"
+#include "tree.h"
 
 enum { RF_FRAMES_MAX = 8192 };
 
@@ -28,11 +29,13 @@ struct rf_walk {
     const struct rf_memory *m; /* snapshot first, then live memory */
     struct rf_sources *sources;
     const struct rf_builtins *builtins;
+    struct rf_sites *sites;
     struct rf_interpreter interpreter;
     struct rf_decode_stats *stats;
     struct rf_expressions *expressions;
     bool want_query;
     struct rf_stack *out;
+    struct rf_form *forms; /* NULL, or one for each native frame: at which form the tree walk was found */
 };
 
 /* Turns the native frames, outermost first, into frames of *out: functions of the bytecode interpreter and forms of the tree

@@ -46,7 +46,11 @@ static bool form_of(const struct chain *ch, uint64_t node, struct rf_form *out)
         bool written = text.n && text.s[0] == '(';
         if ((!written && text.n) || !rf_obj_vector(ch->t->m, node, RAY_LIST, INT32_MAX, &o))
             continue;
-        *out = (struct rf_form){ch->sources[i], node, written ? span : (struct rf_span){0, 0, 0, 0}, !written};
+        *out = (struct rf_form){.source = ch->sources[i], .node = node, .root = !written};
+        if (written) {
+            out->span = span;
+            out->depth = rf_source_depth(ch->sources[i], node);
+        }
         return true;
     }
     return false;
@@ -68,16 +72,18 @@ static const char *below(const struct chain *ch, size_t k)
     return f > 0 ? ch->native->frame[f - 1].fn.name : NULL;
 }
 
+static bool builtin_below(const struct chain *ch, size_t k)
+{
+    const char *runs = below(ch, k);
+    return runs && rf_builtins_any_runs(ch->t->builtins, runs);
+}
+
 /* Is the form's head the function that runs directly below, where that is a builtin? Drops what a register still holds
  * from before. */
 static bool head_agrees(const struct chain *ch, size_t k, uint64_t node)
 {
-    const char *runs = below(ch, k);
-    const struct rf_builtin *head;
-    if (!runs || !rf_builtins_any_runs(ch->t->builtins, runs))
-        return true;
-    head = head_of(ch->t, node);
-    return !head || rf_builtin_runs(head, runs);
+    const struct rf_builtin *head = builtin_below(ch, k) ? head_of(ch->t, node) : NULL;
+    return !head || rf_builtin_runs(head, below(ch, k));
 }
 
 static void add(struct chain *ch, size_t k, uint64_t node, int score)
@@ -158,9 +164,11 @@ static void candidates(struct chain *ch, size_t k)
             add(ch, k, w - RAY_DATA - 8, 1);
 }
 
-static bool inside(const struct rf_form *outer, const struct rf_form *inner)
+/* Can inner be evaluated `frames` frames further in than outer? Every frame goes one form deeper. */
+static bool inside(const struct rf_form *outer, const struct rf_form *inner, size_t frames)
 {
-    if (outer->source != inner->source || inner->root || outer->node == inner->node)
+    if (outer->source != inner->source || inner->root || outer->node == inner->node ||
+        inner->depth != outer->depth + frames)
         return false;
     return outer->root || (rf_span_encloses(outer->span, inner->span) &&
                            memcmp(&outer->span, &inner->span, sizeof outer->span) != 0);
@@ -178,7 +186,7 @@ static int solve(struct chain *ch)
             c->from = -1;
             for (size_t j = k > LOOK_BACK ? k - LOOK_BACK : 0; j < k; j++)
                 for (size_t p = 0; p < ch->count[j]; p++)
-                    if (inside(&ch->c[j][p].form, &c->form) && ch->c[j][p].best + c->score > c->best) {
+                    if (inside(&ch->c[j][p].form, &c->form, k - j) && ch->c[j][p].best + c->score > c->best) {
                         c->best = ch->c[j][p].best + c->score;
                         c->from = (int)(j * CANDIDATES + p);
                     }
@@ -240,6 +248,70 @@ static void fill_inner(const struct chain *ch, struct rf_form *out)
     }
 }
 
+/* The values of the dict that is a query's argument. They are counted from 1, as the arguments of other forms. */
+static bool values_of(const struct chain *ch, const struct rf_asking *form, struct rf_asking *out)
+{
+    uint64_t argument, values;
+    struct rf_obj o;
+    if (form->n != 2 || !rf_read_u64(ch->t->m, form->elements + 8, &argument) ||
+        !rf_obj_read(ch->t->m, argument, &o) || o.type != RAY_DICT ||
+        !rf_read_u64(ch->t->m, argument + RAY_DATA + 8, &values) ||
+        !rf_obj_vector(ch->t->m, values, RAY_LIST, ELEMENTS_MAX, &o))
+        return false;
+    *out = (struct rf_asking){form->frame, form->s, values + RAY_DATA - 8, o.len + 1};
+    return true;
+}
+
+/* Which forms the frame that called frame k can have asked for. */
+static bool asking(const struct chain *ch, size_t k, const struct rf_form *parent, struct rf_asking *a)
+{
+    struct rf_obj o;
+    struct rf_asking form;
+    size_t caller = ch->frames[k] + 1;
+    if (!parent->node || caller >= ch->native->n || !rf_obj_vector(ch->t->m, parent->node, RAY_LIST, ELEMENTS_MAX, &o))
+        return false;
+    form = (struct rf_asking){&ch->native->frame[caller], ch->t->s, parent->node + RAY_DATA, o.len};
+    if (!values_of(ch, &form, a))
+        *a = form;
+    return true;
+}
+
+/* Outer frames are known by what they hold; from them is learned who evaluates which argument. */
+static void learn(const struct chain *ch, const struct rf_form *out)
+{
+    for (size_t k = 1; k + 1 < ch->n; k++) {
+        struct rf_asking a;
+        uint64_t node;
+        if (!out[k].node || !out[k - 1].node || !asking(ch, k, &out[k - 1], &a))
+            continue;
+        for (int64_t i = 1; i < a.n; i++)
+            if (rf_read_u64(ch->t->m, a.elements + 8 * (uint64_t)i, &node) && node == out[k].node) {
+                rf_sites_learn(ch->t->sites, &a, i);
+                break;
+            }
+    }
+}
+
+/* The innermost frame holds least of its form, and most from before. What its caller waits for goes before what it holds; when
+ * that is a name or a number, it is at no form of its own. Where that is not known either, a builtin that runs below it has to
+ * speak for what it holds. */
+static void settle_innermost(const struct chain *ch, struct rf_form *out)
+{
+    size_t k = ch->n - 1;
+    struct rf_asking a;
+    uint64_t node;
+    if (k == 0 || !out[k - 1].source || !asking(ch, k, &out[k - 1], &a))
+        return;
+    int64_t i = rf_sites_element(ch->t->sites, &a);
+    if (i < 0 && !builtin_below(ch, k))
+        out[k] = (struct rf_form){0};
+    if (i < 0 || !rf_read_u64(ch->t->m, a.elements + 8 * (uint64_t)i, &node) || node == out[k].node)
+        return;
+    struct rf_form form;
+    bool found = form_of(ch, node, &form) && head_agrees(ch, k, node);
+    out[k] = found ? form : (struct rf_form){0};
+}
+
 void rf_tree_chain(const struct rf_tree *t, const struct rf_native_stack *native, const size_t *frames, size_t n,
                    const struct rf_source *const *sources, size_t n_sources, struct rf_form *out)
 {
@@ -261,6 +333,8 @@ void rf_tree_chain(const struct rf_tree *t, const struct rf_native_stack *native
         out[at / CANDIDATES] = c->form;
         at = c->from;
     }
+    learn(&ch, out);
     fill_outer(&ch, out);
+    settle_innermost(&ch, out);
     fill_inner(&ch, out);
 }

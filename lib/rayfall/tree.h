@@ -9,6 +9,7 @@
 
 #include "builtins.h"
 #include "names.h"
+#include "sites.h"
 #include "source.h"
 #include "target/snapshot.h"
 #include "unwind/unwind.h"
@@ -20,6 +21,7 @@ struct rf_tree {
     const struct rf_builtins *builtins;
     const struct rf_memory *m; /* snapshot first, then live memory */
     const struct rf_snapshot *s;
+    struct rf_sites *sites; /* what was learned from other samples */
     /* Where a function's code called the evaluator: forms of this source lie within this span. NULL: no such bound. */
     const struct rf_source *within;
     struct rf_span span;
@@ -30,6 +32,7 @@ struct rf_form {
     const struct rf_source *source; /* NULL: not found */
     uint64_t node;                  /* 0 when only the line is sure */
     struct rf_span span;            /* where it starts; of the root `do`, all zero */
+    uint32_t depth;                 /* in how many forms, itself included; 0: the root */
     bool root;                      /* the `do` that rayforce puts around a file's forms */
 };
 
