@@ -58,7 +58,7 @@ $(B)/fixtures/%: fixtures/%.c $(B)/librfprof.a
 	$(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) $(FIXTURE_FLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -pthread -o $@ $< \
 		-Wl,--as-needed $(B)/librfprof.a $(LDLIBS) $(FIXTURE_LIBS)
 
--include $(LIB_O:.o=.d) $(CLI_O:.o=.d) $(UNITS:=.d) $(FIXTURES:=.d) $(B)/tests/oracle/oracle.d
+-include $(LIB_O:.o=.d) $(CLI_O:.o=.d) $(UNITS:=.d) $(FIXTURES:=.d) $(ORACLES:=.d)
 
 units: $(UNITS)
 fixtures: $(FIXTURES)
@@ -77,11 +77,11 @@ bench: all fixtures
 	B=$(abspath $(B)) RFPROF=$(abspath $(B))/rfprof bench/run
 
 # The decoder against what the interpreter does next, on real releases. Slow: not part of check.
-ORACLE := $(B)/tests/oracle/oracle
-$(ORACLE): tests/oracle/oracle.c $(B)/librfprof.a
+ORACLES := $(B)/tests/oracle/oracle $(B)/tests/oracle/treewalk
+$(ORACLES): $(B)/tests/oracle/%: tests/oracle/%.c tests/oracle/tracee.c $(B)/librfprof.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(B)/librfprof.a $(LDLIBS)
-oracle: $(ORACLE)
+	$(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< tests/oracle/tracee.c $(B)/librfprof.a $(LDLIBS)
+oracle: $(ORACLES)
 	B=$(abspath $(B)) tests/oracle/run
 
 demo: deps
