@@ -1,7 +1,11 @@
 /* sites.c: suppositions about where a call's argument number is kept, and how well each has done. */
 #include "sites.h"
 
-enum { ENOUGH = 16, EXCEPTIONS = 32 /* one in so many may be an error of ours */ };
+enum {
+    ENOUGH = 16,
+    EXCEPTIONS = 32,   /* one in so many may be an error of ours */
+    LEARNED_MAX = 4096 /* more observations would only cost time */
+};
 
 static const unsigned char saved_regs[RF_SITE_REGS] = {RF_RBX, RF_RBP, RF_R12, RF_R13, RF_R14, RF_R15};
 
@@ -47,7 +51,7 @@ void rf_sites_learn(struct rf_sites *t, const struct rf_asking *a, int64_t eleme
     if (i == t->n)
         t->v[t->n++] = (struct rf_site){.pc = a->frame->pc};
     struct rf_site *site = &t->v[i];
-    if (site->seen == UINT16_MAX)
+    if (site->seen == LEARNED_MAX)
         return;
     site->seen++;
     for (unsigned k = 0; k < RF_SUPPOSITIONS; k++)

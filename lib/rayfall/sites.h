@@ -1,18 +1,24 @@
 /* sites.h: which argument of a form a piece of machine code is having evaluated, learned from frames where it is known.
  *
  * Compilers drop the form that is being evaluated once they need it no more, but whoever asked for it, the evaluator or
- * a special form, still has to know how far it is. Where it keeps that (a fixed argument, or an index or a pointer in some
- * register or stack slot) depends on the build, and is the same every time the same call is in progress. So every
- * supposition is counted at each return address; one is used only once it has nearly always been right, and when no other that has been
- * as good says otherwise. */
+ * a special form, still has to know how far it is. Where it keeps that (a fixed argument, or an index or a pointer in
+ * some register or stack slot) depends on the build, and is the same every time the same call is in progress. So every
+ * supposition is counted at each return address; one is used only once it has nearly always been right, and when no
+ * other that has been as good says otherwise. */
 #ifndef RF_SITES_H
 #define RF_SITES_H
 
 #include "target/snapshot.h"
 #include "unwind/unwind.h"
 
-enum { RF_SITES_MAX = 64, RF_SITE_FIXED = 8, RF_SITE_WORDS = 16, RF_SITE_REGS = 6, RF_SITE_READINGS = 4,
-       RF_SUPPOSITIONS = RF_SITE_FIXED + (RF_SITE_REGS + RF_SITE_WORDS) * RF_SITE_READINGS };
+enum {
+    RF_SITES_MAX = 64,
+    RF_SITE_FIXED = 8,
+    RF_SITE_WORDS = 16,
+    RF_SITE_REGS = 6,
+    RF_SITE_READINGS = 4,
+    RF_SUPPOSITIONS = RF_SITE_FIXED + (RF_SITE_REGS + RF_SITE_WORDS) * RF_SITE_READINGS
+};
 
 struct rf_site {
     uint64_t pc;

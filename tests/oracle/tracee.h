@@ -34,8 +34,8 @@ void tracee_detach(struct tracee *t); /* which is stopped */
 
 long tracee_ms(void); /* now, of a clock that only goes on */
 void tracee_stop(struct tracee *t);
-/* Waits for a stop after `request`; signals that are not ours are passed on. 0: stopped by request, else SIGTRAP. Interrupts
- * the thread when nothing came for `ms`. */
+/* Waits for a stop after `request`; signals that are not ours are passed on. 0: stopped by request, else SIGTRAP.
+ * Interrupts the thread when nothing came for `ms`. */
 int tracee_wait(pid_t pid, int request, long ms);
 bool tracee_step(pid_t pid);
 /* Runs on until the thread is at pc with this stack pointer, by a breakpoint there. */

@@ -1,5 +1,6 @@
-/* treewalk.c: how often is the decoder right about the forms that the tree-walking evaluator is at? A breakpoint on every
- * entry of ray_eval tells which node each of its frames evaluates; stopped at random, the decoder is asked the same.
+/* treewalk.c: how often is the decoder right about the forms that the tree-walking evaluator is at? A breakpoint on
+ * every entry of ray_eval tells which node each of its frames evaluates; stopped at random, the decoder is asked the
+ * same.
  *
  *   treewalk PID SAMPLES SEED [-v]
  *
@@ -41,7 +42,8 @@ struct oracle {
     int verbose;
 };
 
-/* Frames with something evaluated further in; the innermost with a builtin or a special form at work; the evaluator itself. */
+/* Frames with something evaluated further in; the innermost with a builtin or a special form at work; the evaluator
+ * itself. */
 enum { OUTER, INNERMOST, LEAF, KINDS };
 static const char *const kinds[KINDS] = {"outer", "innermost", "leaf"};
 
@@ -60,7 +62,8 @@ static void set_breakpoints(struct oracle *o)
             die("debug register");
         control |= 1ul << 2 * i; /* enabled for this thread, on execution */
     }
-    if (ptrace(PTRACE_POKEUSER, o->t.pid, (void *)(offsetof(struct user, u_debugreg) + 7 * sizeof(long)), (void *)control) != 0)
+    if (ptrace(PTRACE_POKEUSER, o->t.pid, (void *)(offsetof(struct user, u_debugreg) + 7 * sizeof(long)),
+               (void *)control) != 0)
         die("debug registers");
 }
 
@@ -92,7 +95,8 @@ static bool note_entry(struct oracle *o)
     return true;
 }
 
-/* Lets the thread run: to some entry of the evaluator or for some time, every other time, and then some instructions. */
+/* Lets the thread run: to some entry of the evaluator or for some time, every other time, and then some instructions.
+ */
 static void run_on(struct oracle *o, bool by_time)
 {
     int entries = 1 + rand() % ENTRIES_APART, steps = rand() % STEPS_AFTER;
@@ -116,7 +120,8 @@ static const struct entered *truth_of(const struct oracle *o, uint64_t sp)
     return NULL;
 }
 
-/* --- what the decoder says ------------------------------------------------------------------------------------------ */
+/* --- what the decoder says ------------------------------------------------------------------------------------------
+ */
 
 static void ask(struct oracle *o, struct rf_native_stack *native, struct tracee_view *view)
 {
@@ -154,8 +159,8 @@ static void keep_function(void *ctx, const struct rf_activation *a)
     *(const struct rf_lambda **)ctx = a->fn;
 }
 
-/* Where a node is written: in the text that was in force, or in that of the function that runs. NULL when it is in neither,
- * or when both have that address. */
+/* Where a node is written: in the text that was in force, or in that of the function that runs. NULL when it is in
+ * neither, or when both have that address. */
 static const struct rf_source *source_of(struct oracle *o, const struct rf_memory *m, const struct entered *e,
                                          const struct rf_lambda *fn, struct rf_span *span)
 {
@@ -226,12 +231,19 @@ static bool inside_last(const struct judged *j, size_t n, size_t k)
     return true;
 }
 
-/* Accounts for every frame of the evaluator whose node is a form. True when the innermost is one, and something runs below. */
+/* Accounts for every frame of the evaluator whose node is a form. True when the innermost is one, and something runs
+ * below. */
 static bool account(struct oracle *o, struct rf_native_stack *native, const struct rf_memory *m, struct tally *tally,
                     unsigned *open)
 {
-    struct rf_interpreter in = {.rt = &o->t.rt, .lambdas = o->lambdas, .names = o->names, .m = m, .s = o->t.s,
-                                .epoch = o->epoch, .handlers = o->handlers, .slots = o->slots};
+    struct rf_interpreter in = {.rt = &o->t.rt,
+                                .lambdas = o->lambdas,
+                                .names = o->names,
+                                .m = m,
+                                .s = o->t.s,
+                                .epoch = o->epoch,
+                                .handlers = o->handlers,
+                                .slots = o->slots};
     const struct rf_lambda *fn = NULL;
     struct judged j[RF_NATIVE_MAX] = {{0}};
     size_t innermost = native->n;

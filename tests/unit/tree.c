@@ -1,5 +1,5 @@
-/* tree.c: at which forms the evaluator's frames are: by what they hold, what runs below them, each other, and by what was
- * learned about their callers. */
+/* tree.c: at which forms the evaluator's frames are: by what they hold, what runs below them, each other, and by what
+ * was learned about their callers. */
 #include "fake_memory.h"
 
 #include "rayfall/tree.h"
@@ -39,9 +39,18 @@ struct fixture {
 
 /* The C functions of the builtins f, g and h: found by their symbols in this program. */
 int ray_f_fn(void), ray_g_fn(void), ray_h_fn(void);
-int ray_f_fn(void) { return 1; }
-int ray_g_fn(void) { return 2; }
-int ray_h_fn(void) { return 3; }
+int ray_f_fn(void)
+{
+    return 1;
+}
+int ray_g_fn(void)
+{
+    return 2;
+}
+int ray_h_fn(void)
+{
+    return 3;
+}
 
 static uint64_t head(struct fixture *x, const char *name, const char *function)
 {
@@ -70,7 +79,8 @@ static void make_forms(struct fixture *x)
     x->node[H] = form(x, h, x->node[G3], x->node[G4]);
     x->node[DO] = form(x, do_, x->node[F], x->node[H]);
     for (int i = 0; i < FORMS; i++)
-        spans[i] = fake_span((unsigned)place[i][0], (unsigned)place[i][1], (unsigned)place[i][2], (unsigned)place[i][3]);
+        spans[i] =
+            fake_span((unsigned)place[i][0], (unsigned)place[i][1], (unsigned)place[i][2], (unsigned)place[i][3]);
     x->source = rf_sources_get(x->sources, &x->f->memory, fake_nfo(x->f, "t.rfl", text, x->node, spans, FORMS), 1);
 }
 
@@ -95,11 +105,8 @@ static int open_fixture(void **state)
         x.frame[i] = (struct rf_native){.pc = PC + 16 * i, .sp = sp + 8 * FRAME_WORDS * i, .fn = {.name = "ray_eval"}};
     x.frame[0].fn.name = "ray_g_fn";
     x.native = (struct rf_native_stack){x.frame, FRAMES, RF_UNWIND_ROOT};
-    x.tree = (struct rf_tree){.names = x.names,
-                              .builtins = x.builtins,
-                              .m = &x.f->memory,
-                              .s = &x.s,
-                              .sites = &x.sites};
+    x.tree =
+        (struct rf_tree){.names = x.names, .builtins = x.builtins, .m = &x.f->memory, .s = &x.s, .sites = &x.sites};
     return 0;
 }
 
