@@ -61,6 +61,11 @@ struct rf_session_options {
     double max_stop_percent; /* lower the rate when a thread was held longer than this share of a second */
     bool want_expr;          /* keep the text of each form, for RF_COLUMN_EXPR */
     bool want_query;         /* keep the whole text of each client's request, for RF_VIEW_QUERY: up to 4 KiB a text */
+    bool want_native;        /* keep the C functions */
+    bool want_builtin;       /* keep the builtins in progress, for RF_VIEW_BUILTIN */
+    bool want_threads;       /* keep threads apart */
+    bool want_log;           /* keep each sample's time and thread */
+    bool idle;               /* sample sleeping threads too; weights are wall-clock time */
 };
 
 enum rf_target_state {

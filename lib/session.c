@@ -206,7 +206,8 @@ static enum rf_status add_without(struct rf_session *s, const struct rf_snapshot
 {
     static const struct rf_frame no_layout = {.file = {"<unknown>", 9}, .fn = {"<no layout>", 11}, .named = true};
     s->without_explained.ns[bytecode ? RF_NOT_EXPLAINED : d->how] += snapshot->cpu_ns;
-    return rf_profile_add(s->without, bytecode ? &no_layout : d->frame, bytecode ? 1 : d->n, snapshot->cpu_ns, err);
+    return rf_profile_add(s->without, bytecode ? &no_layout : d->frame, bytecode ? 1 : d->n,
+                          (struct rf_charge){.weight_ns = snapshot->cpu_ns}, err);
 }
 
 /* The layout is believed: with all that it says, or, where that was changed on the way, from here on. */
@@ -251,7 +252,7 @@ static enum rf_status decode_one(struct rf_session *s, const struct rf_snapshot 
     if (d.n == 0)
         return RF_OK;
     s->explained.ns[d.how] += d.weight_ns;
-    return rf_profile_add(s->profile, d.frame, d.n, d.weight_ns, err);
+    return rf_profile_add(s->profile, d.frame, d.n, (struct rf_charge){.weight_ns = d.weight_ns}, err);
 }
 
 /* The layout is refused when running frames contradict it, before a user has believed a line of it. */

@@ -23,7 +23,7 @@ struct frame {
     struct frame_key {
         const struct text *file, *fn, *expr, *query; /* interned: equal texts are the same object */
         uint32_t line, col;
-        uint64_t named; /* as wide as the rest: the key is hashed as bytes and must have no padding */
+        uint64_t named, kind; /* as wide as the rest: the key is hashed as bytes and must have no padding */
     } key;
     uint32_t id;
 };
@@ -141,7 +141,8 @@ uint32_t rf_profile_intern(struct rf_profile *p, const struct rf_frame *frame)
                             .query = intern_text(p, frame->query),
                             .line = frame->line,
                             .col = frame->col,
-                            .named = frame->named};
+                            .named = frame->named,
+                            .kind = frame->kind};
     if (!key.file || !key.fn || !key.expr || !key.query)
         return UINT32_MAX;
     struct frame *f;
@@ -182,12 +183,13 @@ uint32_t rf_profile_child(struct rf_profile *p, uint32_t parent, uint32_t frame)
     return (uint32_t)p->n_nodes++;
 }
 
-void rf_profile_charge(struct rf_profile *p, uint32_t node, uint64_t samples, uint64_t weight_ns)
+void rf_profile_charge(struct rf_profile *p, uint32_t node, uint64_t samples, struct rf_charge charge)
 {
     p->node[node].self_samples += samples;
-    p->node[node].self_ns += weight_ns;
+    p->node[node].self_ns += charge.weight_ns;
+    p->node[node].pool_ns += charge.pool_ns;
     p->samples += samples;
-    p->weight_ns += weight_ns;
+    p->weight_ns += charge.weight_ns;
 }
 
 /* Bounds a text that came out of the target; a cut falls in front of a UTF-8 character, not into it. */
@@ -201,7 +203,7 @@ static struct rf_text bounded(struct rf_text t)
     return t;
 }
 
-enum rf_status rf_profile_add(struct rf_profile *p, const struct rf_frame *frame, size_t n, uint64_t weight_ns,
+enum rf_status rf_profile_add(struct rf_profile *p, const struct rf_frame *frame, size_t n, struct rf_charge charge,
                               struct rf_error *err)
 {
     if (!n)
@@ -217,7 +219,7 @@ enum rf_status rf_profile_add(struct rf_profile *p, const struct rf_frame *frame
         if (at == UINT32_MAX)
             return rf_fail(err, RF_FAILURE, 0, "out of memory with %zu frames and %zu stacks", p->n_frames, p->n_nodes);
     }
-    rf_profile_charge(p, at, 1, weight_ns);
+    rf_profile_charge(p, at, 1, charge);
     return RF_OK;
 }
 
@@ -250,7 +252,8 @@ struct rf_frame rf_profile_frame(const struct rf_profile *p, size_t i)
                              .col = key->col,
                              .expr = as_text(key->expr),
                              .query = as_text(key->query),
-                             .named = key->named};
+                             .named = key->named,
+                             .kind = (enum rf_kind)key->kind};
 }
 
 size_t rf_profile_nodes(const struct rf_profile *p)

@@ -202,7 +202,8 @@ enum rf_status rf_printable(const struct rf_profile *p, const struct rf_render *
         m.node[i] = printable_node(&m, from);
         done = m.node[i] != UINT32_MAX;
         if (done)
-            rf_profile_charge(m.to, m.node[i], from.self_samples, from.self_ns);
+            rf_profile_charge(m.to, m.node[i], from.self_samples,
+                              (struct rf_charge){.weight_ns = from.self_ns, .pool_ns = from.pool_ns});
     }
     rf_profile_free(m.withheld);
     free(m.frame);
