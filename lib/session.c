@@ -205,9 +205,9 @@ static enum rf_status add_without(struct rf_session *s, const struct rf_snapshot
                                   const struct rf_decoded *d, struct rf_error *err)
 {
     static const struct rf_frame no_layout = {.file = {"<unknown>", 9}, .fn = {"<no layout>", 11}, .named = true};
-    s->without_explained.ns[bytecode ? RF_NOT_EXPLAINED : d->how] += snapshot->cpu_ns;
+    s->without_explained.ns[bytecode ? RF_NOT_EXPLAINED : d->how] += snapshot->weight_ns;
     return rf_profile_add(s->without, bytecode ? &no_layout : d->frame, bytecode ? 1 : d->n,
-                          (struct rf_charge){.weight_ns = snapshot->cpu_ns}, err);
+                          (struct rf_charge){.weight_ns = snapshot->weight_ns}, err);
 }
 
 /* The layout is believed: with all that it says, or, where that was changed on the way, from here on. */

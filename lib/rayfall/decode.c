@@ -223,10 +223,10 @@ static struct rf_decoded decode_worker(struct rf_decoder *d, const struct rf_sna
 {
     struct rf_window window = rf_window_of(d->rt, s);
     if (d->main.n && (role == RF_WRITER || (role == RF_WORKER_BUSY && rf_window_same(&window, &d->window))))
-        return give(&d->main, s->cpu_ns);
+        return give(&d->main, s->weight_ns);
     if (!d->waiting_ns)
         d->waiting_since = s->time_ns;
-    d->waiting_ns += s->cpu_ns;
+    d->waiting_ns += s->weight_ns;
     struct rf_decoded none = {.how = RF_BY_RUNTIME};
     if (s->time_ns - d->waiting_since < WAITING_MAX_NS)
         return none;
@@ -247,11 +247,11 @@ struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, c
     struct rf_stack *st = s->main_thread ? &d->main : &d->other;
     decode_stack(d, s, native, st);
     if (!s->main_thread)
-        return give(st, s->cpu_ns);
+        return give(st, s->weight_ns);
     if (!keep_texts(d, st))
         st->n = 0;
     d->window = rf_window_of(d->rt, s);
-    uint64_t weight_ns = s->cpu_ns;
+    uint64_t weight_ns = s->weight_ns;
     if (d->window.open) {
         weight_ns += d->waiting_ns;
         d->waiting_ns = 0;
