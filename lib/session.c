@@ -33,6 +33,8 @@ struct rf_session {
     struct rf_unwinder *unwinder;
     struct rf_engine *engine;
     struct rf_profile *profile;
+    struct rf_tids *tids; /* NULL where threads are neither kept apart nor logged */
+    bool threads, log;
     struct rf_ticker ticker;
     struct rf_account account;
     struct explained explained;
@@ -113,6 +115,17 @@ static enum rf_status open_decoding(struct rf_session *s, struct rf_error *err)
     return rf_engine_open(&s->engine, s->process, &selector, err);
 }
 
+static bool keep_threads(struct rf_session *s, const struct rf_session_options *o)
+{
+    s->threads = o->want_threads;
+    s->log = o->want_log;
+    if (!s->threads && !s->log)
+        return true;
+    s->tids = rf_tids_new(s->process->pid);
+    return s->tids && (!s->log || (rf_profile_keep_log(s->profile, s->tids) &&
+                                   (!s->without || rf_profile_keep_log(s->without, s->tids))));
+}
+
 static void describe(struct rf_session *s)
 {
     char layout[256];
@@ -138,6 +151,10 @@ enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_
         rf_session_close(s);
         return status;
     }
+    if (!keep_threads(s, o)) {
+        rf_session_close(s);
+        return rf_fail(err, RF_FAILURE, 0, "out of memory");
+    }
     describe(s);
     if (!rf_process_folder(s->process, s->folder, sizeof s->folder))
         s->folder[0] = '\0';
@@ -160,6 +177,7 @@ void rf_session_close(struct rf_session *s)
     rf_decoder_free(s->decoder);
     rf_profile_free(s->without);
     rf_profile_free(s->profile);
+    rf_tids_free(s->tids);
     rf_images_close(s->images);
     rf_process_close(s->process);
     free(s);
@@ -200,14 +218,69 @@ const struct rf_profile *rf_session_profile(const struct rf_session *s)
     return s->calibration ? s->without : s->profile;
 }
 
+/* Where a stack of this thread stands: below the thread, where they are kept apart. UINT32_MAX when out of memory. */
+static uint32_t place(struct rf_session *s, struct rf_profile *p, const struct rf_decoded *d, pid_t tid, bool pool)
+{
+    uint32_t root = 0;
+    if (s->tids) {
+        char comm[32];
+        const struct rf_tid *t = rf_tids_find(s->tids, tid);
+        if (!t || (pool && !t->worker))
+            t = rf_tids_add(s->tids, tid, rf_process_comm(s->process, tid, comm), pool);
+        if (!t)
+            return UINT32_MAX;
+        if (s->threads)
+            root = rf_profile_place(
+                p, 0, &(struct rf_frame){.kind = RF_KIND_THREAD, .file = {"", 0}, .fn = t->name, .named = true}, 1);
+    }
+    return root == UINT32_MAX ? root : rf_profile_place(p, root, d->frame, d->n);
+}
+
+/* Charges a stack with samples of one thread. */
+static bool charge(struct rf_session *s, struct rf_profile *p, const struct rf_decoded *d, const struct rf_share *share,
+                   uint64_t time_ns, bool pool)
+{
+    uint32_t node = place(s, p, d, share->tid, pool);
+    if (node == UINT32_MAX)
+        return false;
+    rf_profile_charge(p, node, share->samples,
+                      (struct rf_charge){.weight_ns = share->ns, .pool_ns = pool ? share->ns : 0});
+    uint64_t left = share->ns;
+    for (uint32_t n = s->log ? share->samples : 0; n; n--) {
+        rf_log_add(rf_profile_log(p),
+                   (struct rf_event){.time_ns = time_ns, .weight_ns = left / n, .node = node, .tid = share->tid});
+        left -= left / n;
+    }
+    return true;
+}
+
+/* A snapshot, and what others left for its stack. */
+static enum rf_status add(struct rf_session *s, struct rf_profile *p, const struct rf_snapshot *snapshot,
+                          const struct rf_decoded *d, struct rf_error *err)
+{
+    struct rf_share own = {.tid = snapshot->tid, .samples = 1, .ns = d->weight_ns};
+    bool enough = !d->own || charge(s, p, d, &own, snapshot->time_ns, d->pool);
+    for (size_t i = 0; i < d->n_shares && enough; i++)
+        enough = charge(s, p, d, &d->share[i], snapshot->time_ns, true);
+    return enough ? RF_OK : rf_fail(err, RF_FAILURE, 0, "out of memory with %zu stacks", rf_profile_nodes(p));
+}
+
 /* Bytecode that runs before there were enough observations, or work that is charged to the stack of another thread. */
 static enum rf_status add_without(struct rf_session *s, const struct rf_snapshot *snapshot, bool bytecode,
                                   const struct rf_decoded *d, struct rf_error *err)
 {
     static const struct rf_frame no_layout = {.file = {"<unknown>", 9}, .fn = {"<no layout>", 11}, .named = true};
-    s->without_explained.ns[bytecode ? RF_NOT_EXPLAINED : d->how] += snapshot->weight_ns;
-    return rf_profile_add(s->without, bytecode ? &no_layout : d->frame, bytecode ? 1 : d->n,
-                          (struct rf_charge){.weight_ns = snapshot->weight_ns}, err);
+    struct rf_decoded known = *d;
+    known.weight_ns = snapshot->weight_ns;
+    known.own = true;
+    known.n_shares = 0;
+    if (bytecode) {
+        known.frame = &no_layout;
+        known.n = 1;
+        known.how = RF_NOT_EXPLAINED;
+    }
+    s->without_explained.ns[known.how] += known.weight_ns;
+    return known.n ? add(s, s->without, snapshot, &known, err) : RF_OK;
 }
 
 /* The layout is believed: with all that it says, or, where that was changed on the way, from here on. */
@@ -251,8 +324,10 @@ static enum rf_status decode_one(struct rf_session *s, const struct rf_snapshot 
         return status;
     if (d.n == 0)
         return RF_OK;
-    s->explained.ns[d.how] += d.weight_ns;
-    return rf_profile_add(s->profile, d.frame, d.n, (struct rf_charge){.weight_ns = d.weight_ns}, err);
+    s->explained.ns[d.how] += d.own ? d.weight_ns : 0;
+    for (size_t i = 0; i < d.n_shares; i++)
+        s->explained.ns[d.how] += d.share[i].ns;
+    return add(s, s->profile, snapshot, &d, err);
 }
 
 /* The layout is refused when running frames contradict it, before a user has believed a line of it. */

@@ -37,6 +37,7 @@ struct rf_profile {
     uint32_t *slot; /* node numbers by hash of (parent, frame); 0 is free, since the root is nobody's child */
     size_t n_slots; /* a power of two, at least twice n_nodes */
     uint64_t samples, weight_ns;
+    struct rf_log *log;
 };
 
 /* Makes room for one more element of a growing array. */
@@ -107,6 +108,9 @@ void rf_profile_free(struct rf_profile *p)
         HASH_DEL(p->texts, t);
         free(t);
     }
+    if (p->log)
+        free(p->log->event);
+    free(p->log);
     free(p->by_id);
     free(p->node);
     free(p->slot);
@@ -203,24 +207,44 @@ static struct rf_text bounded(struct rf_text t)
     return t;
 }
 
-enum rf_status rf_profile_add(struct rf_profile *p, const struct rf_frame *frame, size_t n, struct rf_charge charge,
-                              struct rf_error *err)
+uint32_t rf_profile_place(struct rf_profile *p, uint32_t below, const struct rf_frame *frame, size_t n)
 {
-    if (!n)
-        return RF_OK;
-    uint32_t at = 0;
-    for (size_t i = 0; i < n; i++) {
+    uint32_t at = below;
+    for (size_t i = 0; i < n && at != UINT32_MAX; i++) {
         struct rf_frame f = frame[i];
         struct rf_text *const texts[] = {&f.file, &f.fn, &f.expr, &f.query};
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
             *texts[k] = bounded(*texts[k]);
         uint32_t id = rf_profile_intern(p, &f);
         at = id == UINT32_MAX ? id : rf_profile_child(p, at, id);
-        if (at == UINT32_MAX)
-            return rf_fail(err, RF_FAILURE, 0, "out of memory with %zu frames and %zu stacks", p->n_frames, p->n_nodes);
     }
+    return at;
+}
+
+enum rf_status rf_profile_add(struct rf_profile *p, const struct rf_frame *frame, size_t n, struct rf_charge charge,
+                              struct rf_error *err)
+{
+    if (!n)
+        return RF_OK;
+    uint32_t at = rf_profile_place(p, 0, frame, n);
+    if (at == UINT32_MAX)
+        return rf_fail(err, RF_FAILURE, 0, "out of memory with %zu frames and %zu stacks", p->n_frames, p->n_nodes);
     rf_profile_charge(p, at, 1, charge);
     return RF_OK;
+}
+
+bool rf_profile_keep_log(struct rf_profile *p, const struct rf_tids *tids)
+{
+    if (!p->log)
+        p->log = calloc(1, sizeof *p->log);
+    if (p->log)
+        p->log->tids = tids;
+    return p->log;
+}
+
+struct rf_log *rf_profile_log(const struct rf_profile *p)
+{
+    return p->log;
 }
 
 uint64_t rf_profile_samples(const struct rf_profile *p)

@@ -2,7 +2,7 @@
 #ifndef RF_PROFILE_H
 #define RF_PROFILE_H
 
-#include "rfprof.h"
+#include "log.h"
 
 enum rf_kind {
     RF_KIND_RAYFALL, /* a function or a form of the language, or a row of ours such as <runtime> */
@@ -38,6 +38,13 @@ struct rf_charge {
 enum { RF_TEXT_MAX = 4096 };
 enum rf_status rf_profile_add(struct rf_profile *p, const struct rf_frame *frame, size_t n, struct rf_charge charge,
                               struct rf_error *err);
+
+/* The node of a stack below another one, 0 being the root: what rf_profile_add charges. UINT32_MAX when out of memory. */
+uint32_t rf_profile_place(struct rf_profile *p, uint32_t below, const struct rf_frame *frame, size_t n);
+
+/* The log is kept from this call on; tids must outlive the profile. False when out of memory. */
+bool rf_profile_keep_log(struct rf_profile *p, const struct rf_tids *tids);
+struct rf_log *rf_profile_log(const struct rf_profile *p); /* NULL when it is not kept */
 
 uint64_t rf_profile_samples(const struct rf_profile *p);
 uint64_t rf_profile_weight_ns(const struct rf_profile *p);

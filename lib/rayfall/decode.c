@@ -34,7 +34,9 @@ struct rf_decoder {
     bool want_query;
     struct rf_result result;     /* of the main thread */
     struct rf_window window;     /* that the main thread's last sample saw */
-    uint64_t waiting_ns, waiting_since; /* CPU time of workers that no window was found for yet */
+    struct rf_shares waiting;    /* CPU time of workers that no window was found for yet */
+    uint64_t waiting_since;
+    bool handed_out;             /* all that waits; so the next call begins anew */
     char *texts;                 /* what the frames of main point to, once copied */
     size_t texts_size;
 };
@@ -215,33 +217,48 @@ static void decode_stack(struct rf_decoder *d, const struct rf_snapshot *s, cons
 
 static struct rf_decoded give(const struct rf_stack *st, uint64_t weight_ns)
 {
-    return (struct rf_decoded){st->frame, st->n, st->how, weight_ns};
+    return (struct rf_decoded){.frame = st->frame, .n = st->n, .how = st->how, .weight_ns = weight_ns, .own = true};
+}
+
+/* Puts what waits on a stack besides. */
+static void hand_out(struct rf_decoder *d, struct rf_decoded *to)
+{
+    to->share = d->waiting.v;
+    to->n_shares = d->waiting.n;
+    d->handed_out = true;
 }
 
 /* A worker's sample: the main thread's stack where both saw the same window; else its time waits for one. */
 static struct rf_decoded decode_worker(struct rf_decoder *d, const struct rf_snapshot *s, enum rf_role role)
 {
     struct rf_window window = rf_window_of(d->rt, s);
-    if (d->main.n && (role == RF_WRITER || (role == RF_WORKER_BUSY && rf_window_same(&window, &d->window))))
-        return give(&d->main, s->weight_ns);
-    if (!d->waiting_ns)
+    struct rf_decoded out = {.how = RF_BY_RUNTIME};
+    if (d->main.n && (role == RF_WRITER || (role == RF_WORKER_BUSY && rf_window_same(&window, &d->window)))) {
+        out = give(&d->main, s->weight_ns);
+        out.pool = role != RF_WRITER;
+        return out;
+    }
+    if (!d->waiting.n)
         d->waiting_since = s->time_ns;
-    d->waiting_ns += s->weight_ns;
-    struct rf_decoded none = {.how = RF_BY_RUNTIME};
-    if (s->time_ns - d->waiting_since < WAITING_MAX_NS)
-        return none;
-    none.weight_ns = d->waiting_ns; /* no line dispatches: the pool itself took it */
-    d->waiting_ns = 0;
-    d->other.n = 0;
-    rf_stack_push(&d->other, &(struct rf_frame){.file = text("<runtime>"), .fn = text("<pool idle>"), .named = true});
-    none.frame = d->other.frame;
-    none.n = d->other.n;
-    return none;
+    rf_shares_add(&d->waiting, s->tid, s->weight_ns);
+    if (s->time_ns - d->waiting_since >= WAITING_MAX_NS) { /* no line dispatches: the pool itself took it */
+        struct rf_frame idle = {.file = text("<runtime>"), .fn = text("<pool idle>"), .named = true};
+        d->other.n = 0;
+        rf_stack_push(&d->other, &idle);
+        out.frame = d->other.frame;
+        out.n = d->other.n;
+        hand_out(d, &out);
+    }
+    out.pool = role != RF_WRITER;
+    return out;
 }
 
 struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native)
 {
     enum rf_role role = s->main_thread ? RF_OTHER_THREAD : rf_role_of(native);
+    if (d->handed_out)
+        d->waiting.n = 0;
+    d->handed_out = false;
     if (role != RF_OTHER_THREAD)
         return decode_worker(d, s, role);
     struct rf_stack *st = s->main_thread ? &d->main : &d->other;
@@ -251,10 +268,8 @@ struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, c
     if (!keep_texts(d, st))
         st->n = 0;
     d->window = rf_window_of(d->rt, s);
-    uint64_t weight_ns = s->weight_ns;
-    if (d->window.open) {
-        weight_ns += d->waiting_ns;
-        d->waiting_ns = 0;
-    }
-    return give(st, weight_ns);
+    struct rf_decoded out = give(st, s->weight_ns);
+    if (d->window.open && st->n)
+        hand_out(d, &out);
+    return out;
 }

@@ -3,6 +3,7 @@
 #define RF_DECODE_H
 
 #include "layout/layout.h"
+#include "pool.h"
 #include "probe.h"
 #include "profile/profile.h"
 #include "unwind/unwind.h"
@@ -18,7 +19,11 @@ struct rf_decoded {
     const struct rf_frame *frame; /* root first; valid until the next call */
     size_t n;
     enum rf_explained how;
-    uint64_t weight_ns;           /* to charge it with: the snapshot's, and what workers left for it. n is 0 when nothing is */
+    uint64_t weight_ns;           /* to charge it with. n is 0 when nothing is charged now */
+    bool own;                     /* the snapshot's thread stands there itself; else only those that had waited */
+    bool pool;                    /* the snapshot is of a thread of the pool */
+    const struct rf_share *share; /* and for workers that had waited for a stack such as this */
+    size_t n_shares;
 };
 
 struct rf_decode_stats {
