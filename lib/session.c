@@ -218,51 +218,39 @@ const struct rf_profile *rf_session_profile(const struct rf_session *s)
     return s->calibration ? s->without : s->profile;
 }
 
-/* Where a stack of this thread stands: below the thread, where they are kept apart. UINT32_MAX when out of memory. */
-static uint32_t place(struct rf_session *s, struct rf_profile *p, const struct rf_decoded *d, pid_t tid, bool pool)
+/* The root of a thread's stacks, where threads are kept apart. UINT32_MAX when out of memory. */
+static uint32_t root_of(struct rf_session *s, struct rf_profile *p, pid_t tid, bool worker)
 {
-    uint32_t root = 0;
-    if (s->tids) {
-        char comm[32];
-        const struct rf_tid *t = rf_tids_find(s->tids, tid);
-        if (!t || (pool && !t->worker))
-            t = rf_tids_add(s->tids, tid, rf_process_comm(s->process, tid, comm), pool);
-        if (!t)
-            return UINT32_MAX;
-        if (s->threads)
-            root = rf_profile_place(
-                p, 0, &(struct rf_frame){.kind = RF_KIND_THREAD, .file = {"", 0}, .fn = t->name, .named = true}, 1);
-    }
-    return root == UINT32_MAX ? root : rf_profile_place(p, root, d->frame, d->n);
+    char comm[32];
+    const struct rf_tid *t = rf_tids_find(s->tids, tid);
+    if (!t || (worker && !t->worker))
+        t = rf_tids_add(s->tids, tid, rf_process_comm(s->process, tid, comm), worker);
+    if (!t || !s->threads)
+        return t ? 0 : UINT32_MAX;
+    struct rf_frame root = {.kind = RF_KIND_THREAD, .file = {"", 0}, .fn = t->name, .named = true};
+    return rf_profile_place(p, 0, &root, 1);
 }
 
 /* Charges a stack with samples of one thread. */
-static bool charge(struct rf_session *s, struct rf_profile *p, const struct rf_decoded *d, const struct rf_share *share,
-                   uint64_t time_ns, bool pool)
+static enum rf_status charge(struct rf_session *s, struct rf_profile *p, struct explained *explained,
+                             const struct rf_decoded *d, uint64_t time_ns, struct rf_error *err)
 {
-    uint32_t node = place(s, p, d, share->tid, pool);
+    if (d->n == 0)
+        return RF_OK;
+    uint32_t root = s->tids ? root_of(s, p, d->tid, d->worker) : 0;
+    uint32_t node = root == UINT32_MAX ? root : rf_profile_place(p, root, d->frame, d->n);
     if (node == UINT32_MAX)
-        return false;
-    rf_profile_charge(p, node, share->samples,
-                      (struct rf_charge){.weight_ns = share->ns, .pool_ns = pool ? share->ns : 0});
-    uint64_t left = share->ns;
-    for (uint32_t n = s->log ? share->samples : 0; n; n--) {
-        rf_log_add(rf_profile_log(p),
-                   (struct rf_event){.time_ns = time_ns, .weight_ns = left / n, .node = node, .tid = share->tid});
-        left -= left / n;
+        return rf_fail(err, RF_FAILURE, 0, "out of memory with %zu stacks", rf_profile_nodes(p));
+    explained->ns[d->how] += d->weight_ns;
+    rf_profile_charge(p, node, d->samples,
+                      (struct rf_charge){.weight_ns = d->weight_ns, .pool_ns = d->worker ? d->weight_ns : 0});
+    uint64_t left = d->weight_ns;
+    for (uint32_t n = s->log ? d->samples : 0; n; n--) {
+        struct rf_event event = {.time_ns = time_ns, .weight_ns = left / n, .node = node, .tid = d->tid};
+        rf_log_add(rf_profile_log(p), event);
+        left -= event.weight_ns;
     }
-    return true;
-}
-
-/* A snapshot, and what others left for its stack. */
-static enum rf_status add(struct rf_session *s, struct rf_profile *p, const struct rf_snapshot *snapshot,
-                          const struct rf_decoded *d, struct rf_error *err)
-{
-    struct rf_share own = {.tid = snapshot->tid, .samples = 1, .ns = d->weight_ns};
-    bool enough = !d->own || charge(s, p, d, &own, snapshot->time_ns, d->pool);
-    for (size_t i = 0; i < d->n_shares && enough; i++)
-        enough = charge(s, p, d, &d->share[i], snapshot->time_ns, true);
-    return enough ? RF_OK : rf_fail(err, RF_FAILURE, 0, "out of memory with %zu stacks", rf_profile_nodes(p));
+    return RF_OK;
 }
 
 /* Bytecode that runs before there were enough observations, or work that is charged to the stack of another thread. */
@@ -272,15 +260,13 @@ static enum rf_status add_without(struct rf_session *s, const struct rf_snapshot
     static const struct rf_frame no_layout = {.file = {"<unknown>", 9}, .fn = {"<no layout>", 11}, .named = true};
     struct rf_decoded known = *d;
     known.weight_ns = snapshot->weight_ns;
-    known.own = true;
-    known.n_shares = 0;
+    known.samples = 1;
     if (bytecode) {
         known.frame = &no_layout;
         known.n = 1;
         known.how = RF_NOT_EXPLAINED;
     }
-    s->without_explained.ns[known.how] += known.weight_ns;
-    return known.n ? add(s, s->without, snapshot, &known, err) : RF_OK;
+    return charge(s, s->without, &s->without_explained, &known, snapshot->time_ns, err);
 }
 
 /* The layout is believed: with all that it says, or, where that was changed on the way, from here on. */
@@ -320,14 +306,11 @@ static enum rf_status decode_one(struct rf_session *s, const struct rf_snapshot 
     enum rf_status status = RF_OK;
     if (s->calibration)
         status = add_without(s, snapshot, !snapshot->main_thread || rf_runs_bytecode(&s->runtime, &native), &d, err);
-    if (status != RF_OK)
-        return status;
-    if (d.n == 0)
-        return RF_OK;
-    s->explained.ns[d.how] += d.own ? d.weight_ns : 0;
-    for (size_t i = 0; i < d.n_shares; i++)
-        s->explained.ns[d.how] += d.share[i].ns;
-    return add(s, s->profile, snapshot, &d, err);
+    if (status == RF_OK)
+        status = charge(s, s->profile, &s->explained, &d, snapshot->time_ns, err);
+    while (status == RF_OK && rf_decode_waiting(s->decoder, &d))
+        status = charge(s, s->profile, &s->explained, &d, snapshot->time_ns, err);
+    return status;
 }
 
 /* The layout is refused when running frames contradict it, before a user has believed a line of it. */

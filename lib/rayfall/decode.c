@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { EXPRESSION_BYTES = 256 * 1024 };
+enum { EXPRESSION_BYTES = 256 * 1024, WAITING_MAX = 64 };
 static const uint64_t WAITING_MAX_NS = 2000000000;
 
 /* Reads the snapshot, and the live process where the snapshot has nothing. */
@@ -16,6 +16,13 @@ struct view {
     struct rf_memory memory;
     const struct rf_snapshot *s;
     const struct rf_memory *live;
+};
+
+/* A worker's samples that no window was found for yet. */
+struct waiting {
+    pid_t tid;
+    uint32_t samples;
+    uint64_t ns;
 };
 
 struct rf_decoder {
@@ -34,9 +41,10 @@ struct rf_decoder {
     bool want_query;
     struct rf_result result;     /* of the main thread */
     struct rf_window window;     /* that the main thread's last sample saw */
-    struct rf_shares waiting;    /* CPU time of workers that no window was found for yet */
+    struct waiting waiting[WAITING_MAX]; /* by thread; the last holds those without room, too */
+    size_t n_waiting;
     uint64_t waiting_since;
-    bool handed_out;             /* all that waits; so the next call begins anew */
+    bool due, idle;              /* they can be charged: to the main thread's stack, or to the pool itself */
     char *texts;                 /* what the frames of main point to, once copied */
     size_t texts_size;
 };
@@ -215,61 +223,82 @@ static void decode_stack(struct rf_decoder *d, const struct rf_snapshot *s, cons
     }
 }
 
-static struct rf_decoded give(const struct rf_stack *st, uint64_t weight_ns)
+static struct rf_decoded give(const struct rf_stack *st, const struct rf_snapshot *s)
 {
-    return (struct rf_decoded){.frame = st->frame, .n = st->n, .how = st->how, .weight_ns = weight_ns, .own = true};
+    return (struct rf_decoded){
+        .frame = st->frame, .n = st->n, .how = st->how, .tid = s->tid, .samples = 1, .weight_ns = s->weight_ns};
 }
 
-/* Puts what waits on a stack besides. */
-static void hand_out(struct rf_decoder *d, struct rf_decoded *to)
+static void let_wait(struct rf_decoder *d, const struct rf_snapshot *s)
 {
-    to->share = d->waiting.v;
-    to->n_shares = d->waiting.n;
-    d->handed_out = true;
+    size_t at = 0;
+    if (!d->n_waiting)
+        d->waiting_since = s->time_ns;
+    while (at < d->n_waiting && d->waiting[at].tid != s->tid)
+        at++;
+    if (at == WAITING_MAX)
+        at--;
+    struct waiting *w = &d->waiting[at];
+    if (at == d->n_waiting) {
+        d->n_waiting++;
+        *w = (struct waiting){.tid = s->tid};
+    }
+    w->ns += s->weight_ns;
+    w->samples++;
 }
 
 /* A worker's sample: the main thread's stack where both saw the same window; else its time waits for one. */
 static struct rf_decoded decode_worker(struct rf_decoder *d, const struct rf_snapshot *s, enum rf_role role)
 {
     struct rf_window window = rf_window_of(d->rt, s);
-    struct rf_decoded out = {.how = RF_BY_RUNTIME};
+    struct rf_decoded out = {.how = RF_BY_RUNTIME, .tid = s->tid};
     if (d->main.n && (role == RF_WRITER || (role == RF_WORKER_BUSY && rf_window_same(&window, &d->window)))) {
-        out = give(&d->main, s->weight_ns);
-        out.pool = role != RF_WRITER;
-        return out;
+        out = give(&d->main, s);
+    } else {
+        let_wait(d, s);
+        /* no line dispatches: the pool itself took it */
+        d->due = d->idle = s->time_ns - d->waiting_since >= WAITING_MAX_NS;
     }
-    if (!d->waiting.n)
-        d->waiting_since = s->time_ns;
-    rf_shares_add(&d->waiting, s->tid, s->weight_ns);
-    if (s->time_ns - d->waiting_since >= WAITING_MAX_NS) { /* no line dispatches: the pool itself took it */
-        struct rf_frame idle = {.file = text("<runtime>"), .fn = text("<pool idle>"), .named = true};
-        d->other.n = 0;
-        rf_stack_push(&d->other, &idle);
-        out.frame = d->other.frame;
-        out.n = d->other.n;
-        hand_out(d, &out);
-    }
-    out.pool = role != RF_WRITER;
+    out.worker = role != RF_WRITER;
     return out;
+}
+
+bool rf_decode_waiting(struct rf_decoder *d, struct rf_decoded *out)
+{
+    struct rf_stack *st = d->idle ? &d->other : &d->main;
+    if (!d->due || !d->n_waiting) {
+        d->due = d->idle = false;
+        return false;
+    }
+    if (d->idle) {
+        struct rf_frame idle = {.file = text("<runtime>"), .fn = text("<pool idle>"), .named = true};
+        st->n = 0;
+        st->how = RF_BY_RUNTIME;
+        rf_stack_push(st, &idle);
+    }
+    const struct waiting *w = &d->waiting[--d->n_waiting];
+    *out = (struct rf_decoded){.frame = st->frame,
+                               .n = st->n,
+                               .how = st->how,
+                               .tid = w->tid,
+                               .worker = true,
+                               .samples = w->samples,
+                               .weight_ns = w->ns};
+    return true;
 }
 
 struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native)
 {
     enum rf_role role = s->main_thread ? RF_OTHER_THREAD : rf_role_of(native);
-    if (d->handed_out)
-        d->waiting.n = 0;
-    d->handed_out = false;
     if (role != RF_OTHER_THREAD)
         return decode_worker(d, s, role);
     struct rf_stack *st = s->main_thread ? &d->main : &d->other;
     decode_stack(d, s, native, st);
     if (!s->main_thread)
-        return give(st, s->weight_ns);
+        return give(st, s);
     if (!keep_texts(d, st))
         st->n = 0;
     d->window = rf_window_of(d->rt, s);
-    struct rf_decoded out = give(st, s->weight_ns);
-    if (d->window.open && st->n)
-        hand_out(d, &out);
-    return out;
+    d->due = d->window.open && st->n;
+    return give(st, s);
 }

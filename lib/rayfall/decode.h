@@ -19,11 +19,10 @@ struct rf_decoded {
     const struct rf_frame *frame; /* root first; valid until the next call */
     size_t n;
     enum rf_explained how;
-    uint64_t weight_ns;           /* to charge it with. n is 0 when nothing is charged now */
-    bool own;                     /* the snapshot's thread stands there itself; else only those that had waited */
-    bool pool;                    /* the snapshot is of a thread of the pool */
-    const struct rf_share *share; /* and for workers that had waited for a stack such as this */
-    size_t n_shares;
+    pid_t tid;
+    bool worker;        /* the thread belongs to the pool */
+    uint32_t samples;   /* to charge the stack with; n is 0 when nothing is, or not yet */
+    uint64_t weight_ns;
 };
 
 struct rf_decode_stats {
@@ -43,6 +42,9 @@ bool rf_decoder_want(struct rf_decoder *d, bool expr, bool query);
 struct rf_probe *rf_decoder_probe(struct rf_decoder *d);
 /* The main thread's snapshot of a tick goes first: the work of pool workers stands on its stack. */
 struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native);
+/* What else can be charged now: samples of pool workers that waited for the main thread's. To be called after rf_decode
+ * until it returns false. */
+bool rf_decode_waiting(struct rf_decoder *d, struct rf_decoded *out);
 const struct rf_decode_stats *rf_decoder_stats(const struct rf_decoder *d);
 
 #endif

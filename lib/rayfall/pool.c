@@ -16,19 +16,6 @@ bool rf_window_same(const struct rf_window *a, const struct rf_window *b)
     return a->open && b->open && a->tasks == b->tasks;
 }
 
-void rf_shares_add(struct rf_shares *shares, pid_t tid, uint64_t ns)
-{
-    size_t i = 0;
-    while (i < shares->n && shares->v[i].tid != tid)
-        i++;
-    if (i == RF_SHARES_MAX)
-        i--;
-    if (i == shares->n)
-        shares->v[shares->n++] = (struct rf_share){.tid = tid};
-    shares->v[i].samples++;
-    shares->v[i].ns += ns;
-}
-
 /* Threads of the pool are inside worker_loop for all their life. Directly above it stands the task, or on some releases
  * pool_run_steal or pool_exec and then the task. */
 enum rf_role rf_role_of(const struct rf_native_stack *native)

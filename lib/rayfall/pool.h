@@ -5,7 +5,7 @@
  * 585 of 585 observations). Threads are copied one after the other, so a worker's sample and the main thread's are joined
  * only where both saw the same window. CPU time of a worker that cannot be joined (it was caught between two tasks, or the
  * window had changed) waits for the next sample of the main thread inside a window: those are a fair draw of the lines
- * that dispatch. Until then it is kept by thread. */
+ * that dispatch. */
 #ifndef RF_POOL_H
 #define RF_POOL_H
 
@@ -29,21 +29,5 @@ enum rf_role {
     RF_WRITER,      /* of a parquet file: started by the main thread's line, outside the pool (release 2.4.0) */
 };
 enum rf_role rf_role_of(const struct rf_native_stack *native);
-
-/* What a worker used while no window was found for it. */
-struct rf_share {
-    pid_t tid;
-    uint32_t samples;
-    uint64_t ns;
-};
-
-/* Those of all workers. More than this are added up under the last of them. */
-enum { RF_SHARES_MAX = 256 };
-struct rf_shares {
-    struct rf_share v[RF_SHARES_MAX];
-    size_t n;
-};
-
-void rf_shares_add(struct rf_shares *shares, pid_t tid, uint64_t ns);
 
 #endif
