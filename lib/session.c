@@ -145,7 +145,7 @@ enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_
         status = calibrate(s, err);
     if (status == RF_OK)
         status = open_decoding(s, err);
-    if (status == RF_OK && !rf_decoder_want(s->decoder, o->want_expr, o->want_query))
+    if (status == RF_OK && !rf_decoder_want(s->decoder, o))
         status = rf_fail(err, RF_FAILURE, 0, "out of memory");
     if (status != RF_OK) {
         rf_session_close(s);

@@ -8,6 +8,7 @@ enum rf_kind {
     RF_KIND_RAYFALL, /* a function or a form of the language, or a row of ours such as <runtime> */
     RF_KIND_NATIVE,  /* a C function. file: its source, else the base name of the object that it is in; fn: its symbol, else
                       * its address in the object; line 0 without debug information */
+    RF_KIND_INTERPRETER, /* likewise, but of the interpreter itself: Rayfall frames stand for it wherever there are some */
     RF_KIND_BUILTIN, /* a builtin of the language in progress. fn: its name; file "" */
     RF_KIND_THREAD,  /* the root of a thread's stack, where threads are kept apart. fn: its name; file "" */
 };

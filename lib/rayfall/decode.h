@@ -36,8 +36,8 @@ struct rf_decoder;
 /* rt and live must outlive it. NULL when out of memory. */
 struct rf_decoder *rf_decoder_new(const struct rf_runtime *rt, const struct rf_memory *live);
 void rf_decoder_free(struct rf_decoder *d);
-/* Whether frames have the text of their form, and that of a client's whole request. False when out of memory. */
-bool rf_decoder_want(struct rf_decoder *d, bool expr, bool query);
+/* What is wanted besides functions and lines: see struct rf_session_options. False when out of memory. */
+bool rf_decoder_want(struct rf_decoder *d, const struct rf_session_options *o);
 /* What the engine's selector should consult. */
 struct rf_probe *rf_decoder_probe(struct rf_decoder *d);
 /* The main thread's snapshot of a tick goes first: the work of pool workers stands on its stack. */

@@ -151,6 +151,7 @@ static enum rf_ip_found live_line(const struct rf_ip_view *v, struct rf_activati
     if (n == 0 || !v->fn->code.sound) /* opcodes that are not known: where its instructions are is not known either */
         return RF_IP_OPEN;
     *a = at_ip(v->fn, c[0]->end);
+    a->called = v->below && (RF_CALLS & RF_OP(c[0]->op)) ? v->called : 0;
     for (size_t i = 1; i < n; i++) {
         struct rf_activation other = at_ip(v->fn, c[i]->end);
         if (other.line != a->line) {
