@@ -61,7 +61,7 @@ struct rf_session_options {
     double max_stop_percent; /* lower the rate when a thread was held longer than this share of a second */
     bool want_expr;          /* keep the text of each form, for RF_COLUMN_EXPR */
     bool want_query;         /* keep the whole text of each client's request, for RF_VIEW_QUERY: up to 4 KiB a text */
-    bool want_native;        /* keep the C functions */
+    bool want_native;        /* keep the C functions, for rf_render.native and RF_VIEW_NATIVE */
     bool want_builtin;       /* keep the builtins in progress, for RF_VIEW_BUILTIN */
     bool want_threads;       /* keep threads apart */
     bool want_log;           /* keep each sample's time and thread */
@@ -125,7 +125,15 @@ const struct rf_profile *rf_session_profile(const struct rf_session *s);
 /* --- formats ----------------------------------------------------------------------------------------- */
 
 /* What rows of tables and frames of folded stacks are: see rf_views. */
-enum rf_view { RF_VIEW_LINE, RF_VIEW_FN, RF_VIEW_FILE, RF_VIEW_QUERY, RF_VIEW_EXPR };
+enum rf_view {
+    RF_VIEW_LINE,
+    RF_VIEW_FN,
+    RF_VIEW_FILE,
+    RF_VIEW_QUERY,
+    RF_VIEW_EXPR,
+    RF_VIEW_NATIVE,
+    RF_VIEW_BUILTIN,
+};
 /* Further columns of tables, for views by line and by expression: see rf_columns. */
 enum rf_column { RF_COLUMN_COL, RF_COLUMN_EXPR, RF_COLUMNS };
 
@@ -136,11 +144,15 @@ struct rf_choice {
 const struct rf_choice *rf_views(void);
 const struct rf_choice *rf_columns(void);
 
+/* What a reader of a table by builtin has to know, as one sentence. Tables for people say it themselves. */
+const char *rf_builtin_note(void);
+
 struct rf_render {
     enum rf_view view;
     enum rf_column column[RF_COLUMNS]; /* those asked for, each once */
     size_t n_columns;
     bool no_text;       /* withhold text that came from no file: a number stands for each */
+    bool native;        /* the C functions stand below the Rayfall frames, in views by line, fn, file and expression */
     const char *folder; /* relative file names are shown as seen from there; NULL: as the target knows them */
     size_t rows;        /* table: at most so many rows, 0 for all */
     unsigned width;     /* table: columns of the terminal, 0 when unknown */

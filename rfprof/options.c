@@ -104,6 +104,12 @@ static bool take_functions(struct options *o, const char *text)
     return true;
 }
 
+static bool take_native(struct options *o, const char *text)
+{
+    (void)text;
+    return o->native = true;
+}
+
 /* One that was named before keeps its place. */
 static void add_column(struct options *o, enum rf_column column)
 {
@@ -186,6 +192,7 @@ static const struct row rows[] = {
      "one of the formats that rfprof --help lists", NULL},
     {BY, "by", "VIEW", "what rows are (default line), see below", FOR_RECORD, take_by, "one of", rf_views},
     {'F', "functions", NULL, "short for --by fn", FOR_RECORD, take_functions, NULL, NULL},
+    {'n', "native", NULL, "the C functions that run, below the Rayfall frames", FOR_RECORD, take_native, NULL, NULL},
     {COLUMNS, "columns", "LIST", "further columns of tables, see below; commas between them", FOR_RECORD, take_columns,
      "names out of", rf_columns},
     {FULL_PATHS, "full-paths", NULL, "file names as seen from the target's working directory", FOR_RECORD,

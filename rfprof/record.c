@@ -170,6 +170,8 @@ static void tell_beginning(const struct recording *r)
     for (size_t i = 0; i < r->n_outputs; i++)
         if (r->output[i].chosen && !r->output[i].terminal)
             note("%s gets format %s; -f chooses another", r->output[i].name, r->output[i].format->name);
+    if (o->view == RF_VIEW_BUILTIN)
+        note("%s", rf_builtin_note());
     if (o->verbose)
         note("found %s", rf_session_describe(r->session));
 }
@@ -178,7 +180,7 @@ static void tell_beginning(const struct recording *r)
 static enum rf_status finish(struct recording *r, struct rf_error *err)
 {
     const struct options *o = r->options;
-    struct rf_render how = {.view = o->view, .n_columns = o->n_columns, .no_text = o->no_text};
+    struct rf_render how = {.view = o->view, .n_columns = o->n_columns, .no_text = o->no_text, .native = o->native};
     memcpy(how.column, o->column, sizeof how.column);
     if (o->full_paths)
         how.folder = rf_session_folder(r->session);
@@ -236,6 +238,8 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
         .pid = o->pid, .rate_hz = o->rate, .no_catalog = o->no_catalog, .max_stop_percent = o->max_stop};
     how.want_expr = asks_for_expr(o);
     how.want_query = o->view == RF_VIEW_QUERY;
+    how.want_native = o->native || o->view == RF_VIEW_NATIVE;
+    how.want_builtin = o->view == RF_VIEW_BUILTIN;
     struct rf_error trouble = {0}, unwritten = {0};
     struct rf_account account;
     enum rf_status status = prepare_outputs(r, err);

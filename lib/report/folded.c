@@ -24,6 +24,8 @@ static void put_frame(FILE *to, const struct rf_frame *f)
         return;
     }
     put_name(to, f->fn);
+    if (!f->file.n) /* a builtin is in no file */
+        return;
     fputs(" (", to);
     put_name(to, f->file);
     if (f->line)

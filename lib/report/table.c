@@ -1,4 +1,5 @@
 /* table.c: the dearest rows for a person in front of a terminal: shares first, then where and what. */
+#include "builtin.h"
 #include "escape.h"
 #include "formats.h"
 #include "rows.h"
@@ -157,6 +158,8 @@ static void put_rows(const struct rf_row *row, char *const *place, size_t n, uin
 
 enum rf_status rf_write_table(const struct rf_profile *p, const struct rf_render *how, FILE *to, struct rf_error *err)
 {
+    if (how->view == RF_VIEW_BUILTIN)
+        return rf_write_builtin_table(p, how, to, err);
     struct rf_profile *shown;
     struct rf_row *row = NULL;
     char **place = NULL;

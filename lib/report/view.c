@@ -15,6 +15,8 @@ static const struct rf_choice views[] = {
     [RF_VIEW_FILE] = {"file", "files"},
     [RF_VIEW_QUERY] = {"query", "texts that clients sent; for the rest, the outermost function"},
     [RF_VIEW_EXPR] = {"expr", "expressions: the forms of one line apart, with the columns col and expr"},
+    [RF_VIEW_NATIVE] = {"native", "C functions, the interpreter's own among them; no Rayfall"},
+    [RF_VIEW_BUILTIN] = {"builtin", "builtins and special forms, with what they call: name, total_ms, calls, avg_ms"},
     {NULL, NULL},
 };
 
@@ -103,6 +105,25 @@ struct making {
     uint32_t *node;
 };
 
+/* Does the view show frames of this kind? */
+static bool shows(const struct making *m, enum rf_kind kind)
+{
+    enum rf_view view = m->how->view;
+    switch (kind) {
+    case RF_KIND_RAYFALL:
+        return view != RF_VIEW_NATIVE && view != RF_VIEW_BUILTIN;
+    case RF_KIND_NATIVE:
+        return view == RF_VIEW_NATIVE || (m->how->native && view != RF_VIEW_QUERY && view != RF_VIEW_BUILTIN);
+    case RF_KIND_INTERPRETER:
+        return view == RF_VIEW_NATIVE;
+    case RF_KIND_BUILTIN:
+        return view == RF_VIEW_BUILTIN;
+    case RF_KIND_THREAD:
+        return false;
+    }
+    return false;
+}
+
 /* Takes out of a frame what the view does not tell apart. */
 static struct rf_frame viewed(const struct making *m, struct rf_frame f)
 {
@@ -115,6 +136,8 @@ static struct rf_frame viewed(const struct making *m, struct rf_frame f)
     bool lines = view == RF_VIEW_LINE || view == RF_VIEW_EXPR;
     if (!lines)
         f.line = 0;
+    if (view == RF_VIEW_NATIVE)
+        f.kind = RF_KIND_NATIVE;
     if (view == RF_VIEW_FILE)
         f.fn = (struct rf_text){0};
     if (!lines || !m->forms) {
@@ -127,7 +150,7 @@ static struct rf_frame viewed(const struct making *m, struct rf_frame f)
 /* Takes out of a frame what clients sent. number is room for what stands there instead; false when out of memory. */
 static bool withhold(struct making *m, struct rf_frame *f, char *number, size_t size)
 {
-    if (!m->how->no_text || !unfiled(f->file))
+    if (!m->how->no_text || f->kind != RF_KIND_RAYFALL || !unfiled(f->file))
         return true;
     f->expr = (struct rf_text){0};
     if (f->named || !f->fn.n)
@@ -150,12 +173,13 @@ static uint32_t printable_frame(struct making *m, uint32_t from)
     if (!withhold(m, &f, number, sizeof number))
         return UINT32_MAX;
     struct rf_text path = {0};
-    if (m->how->folder)
+    if (m->how->folder && f.kind == RF_KIND_RAYFALL)
         f.file = path = rf_full_path(m->how->folder, f.file);
     char *file = f.file.s ? rf_escape(f.file) : NULL, *fn = rf_escape(f.fn), *expr = rf_escape(f.expr);
     uint32_t to = UINT32_MAX;
     if (file && fn && expr) {
-        struct rf_frame shown = {.file = {file, strlen(file)},
+        struct rf_frame shown = {.kind = f.kind,
+                                 .file = {file, strlen(file)},
                                  .fn = {fn, strlen(fn)},
                                  .line = f.line,
                                  .col = f.col,
@@ -175,6 +199,8 @@ static uint32_t printable_frame(struct making *m, uint32_t from)
 static uint32_t printable_node(struct making *m, struct rf_node node)
 {
     uint32_t parent = m->node[node.parent];
+    if (!shows(m, rf_profile_frame(m->from, node.frame).kind))
+        return parent;
     if (m->how->view == RF_VIEW_QUERY && node.parent && !rf_profile_frame(m->from, node.frame).query.n)
         return parent;
     uint32_t frame = printable_frame(m, node.frame);

@@ -4,7 +4,8 @@
 
 #include "../profile/profile.h"
 
-/* The profile as `how` wants to see it: texts escaped, what prints alike one frame. Where lines are
+/* The profile as `how` wants to see it: texts escaped, frames that the view does not show taken out, what prints alike one
+ * frame. Samples without a frame that is shown stand on the root. Where lines are
  * shown and `forms` is set, the forms of one line are told apart: col and expr are kept. Else both are empty. The
  * caller frees it with rf_profile_free. */
 enum rf_status rf_printable(const struct rf_profile *p, const struct rf_render *how, bool forms,
