@@ -93,7 +93,16 @@ const char *rf_session_describe(const struct rf_session *s);
 /* The target's working directory when the session was opened; NULL when it could not be read. */
 const char *rf_session_folder(const struct rf_session *s);
 
-/* The account of a session: where each tick, sample and nanosecond went. */
+/* A part of the account, by name. */
+struct rf_part {
+    char name[40];
+    uint64_t ns;
+};
+enum { RF_PARTS = 3 };
+
+/* The account of a session: where each tick, sample and nanosecond went. Of CPU time, `charged` comes from the process's
+ * clock, all the rest from those of its threads; so the sum of the rest differs from it when something was lost. With
+ * `idle`, all the rest is wall-clock time, for which there is no other clock. */
 struct rf_account {
     uint64_t wall_ns; /* first to last tick */
     uint64_t ticks_asked, ticks_taken, ticks_late;
@@ -110,12 +119,16 @@ struct rf_account {
     uint64_t function_ns;  /* by a function whose line is not known */
     uint64_t runtime_ns;   /* by a named part of the runtime */
     uint64_t unknown_ns;   /* sampled but not decoded; the reasons are rows of the profile */
-    uint64_t unsampled_ns; /* charged - all of the above, when positive */
+    uint64_t pending_ns;   /* since each thread's last sample; and of pool workers for which no line was found yet */
+    uint64_t ended_ns;     /* CPU time that threads which ended, or the process if it ended, used after their last sample */
+    struct rf_part runtime[RF_PARTS], unknown[RF_PARTS]; /* the dearest parts of these two; a name may be empty */
+    bool idle;
     uint64_t hold_n, hold_p50_ns, hold_p99_ns, hold_max_ns, hold_total_ns;
     /* Decoding quality: innermost compiled frames with a unique ip, with one line out of several ips, without */
     uint64_t ip_unique, ip_same_line, ip_open, ip_prologue;
 };
-void rf_session_account(const struct rf_session *s, struct rf_account *out);
+/* Looks once more at the clocks of all threads. */
+void rf_session_account(struct rf_session *s, struct rf_account *out);
 
 /* --- the profile ----------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* session.c: one recording: from a tick to the profile, through every room of the library in turn. */
 #include "rfprof.h"
 
+#include "account.h"
 #include "calibrate.h"
 #include "profile/profile.h"
 #include "rayfall/decode.h"
@@ -41,9 +42,10 @@ struct rf_session {
     enum rf_target_state state;
     double rate, max_stop_percent;
     uint64_t first_ns, last_ns, checked_ns;
-    uint64_t charged_at_open;
     char describe[400];
     char folder[4096];
+    bool idle;
+    struct rf_mark mark; /* of the sample at hand */
 };
 
 static uint64_t now_ns(void)
@@ -160,7 +162,9 @@ enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_
         s->folder[0] = '\0';
     s->rate = o->rate_hz;
     s->max_stop_percent = o->max_stop_percent;
-    s->charged_at_open = rf_process_cpu_ns(s->process);
+    s->idle = o->idle;
+    if (s->idle)
+        rf_engine_idle(s->engine);
     s->first_ns = s->last_ns = s->checked_ns = now_ns();
     rf_ticker_start(&s->ticker, s->first_ns, s->rate, s->first_ns ^ (uint64_t)s->process->pid << 32);
     *out = s;
@@ -232,6 +236,19 @@ static uint32_t root_of(struct rf_session *s, struct rf_profile *p, pid_t tid, b
 }
 
 /* Charges a stack with samples of one thread. */
+static void charge_node(struct rf_session *s, struct rf_profile *p, uint32_t node, const struct rf_decoded *d,
+                        uint64_t time_ns)
+{
+    rf_profile_charge(p, node, d->samples,
+                      (struct rf_charge){.weight_ns = d->weight_ns, .pool_ns = d->worker ? d->weight_ns : 0});
+    uint64_t left = d->weight_ns;
+    for (uint32_t n = s->log ? d->samples : 0; n; n--) {
+        struct rf_event event = {.time_ns = time_ns, .weight_ns = left / n, .node = node, .tid = d->tid};
+        rf_log_add(rf_profile_log(p), event);
+        left -= event.weight_ns;
+    }
+}
+
 static enum rf_status charge(struct rf_session *s, struct rf_profile *p, struct explained *explained,
                              const struct rf_decoded *d, uint64_t time_ns, struct rf_error *err)
 {
@@ -242,15 +259,28 @@ static enum rf_status charge(struct rf_session *s, struct rf_profile *p, struct 
     if (node == UINT32_MAX)
         return rf_fail(err, RF_FAILURE, 0, "out of memory with %zu stacks", rf_profile_nodes(p));
     explained->ns[d->how] += d->weight_ns;
-    rf_profile_charge(p, node, d->samples,
-                      (struct rf_charge){.weight_ns = d->weight_ns, .pool_ns = d->worker ? d->weight_ns : 0});
-    uint64_t left = d->weight_ns;
-    for (uint32_t n = s->log ? d->samples : 0; n; n--) {
-        struct rf_event event = {.time_ns = time_ns, .weight_ns = left / n, .node = node, .tid = d->tid};
-        rf_log_add(rf_profile_log(p), event);
-        left -= event.weight_ns;
-    }
+    charge_node(s, p, node, d, time_ns);
+    s->mark.node[p == s->without] = node;
+    s->mark.how[p == s->without] = (uint8_t)d->how;
+    s->mark.pool = d->worker;
     return RF_OK;
+}
+
+/* Threads that sleep on are charged where their last samples were. */
+static void charge_sleepers(struct rf_session *s)
+{
+    size_t n;
+    const struct rf_asleep *v = rf_engine_asleep(s->engine, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct rf_mark *m = &v[i].mark;
+        struct rf_decoded d = {.tid = v[i].tid, .worker = m->pool, .samples = 1, .weight_ns = v[i].weight_ns};
+        charge_node(s, s->profile, m->node[0], &d, v[i].time_ns);
+        s->explained.ns[m->how[0]] += d.weight_ns;
+        if (s->calibration) {
+            charge_node(s, s->without, m->node[1], &d, v[i].time_ns);
+            s->without_explained.ns[m->how[1]] += d.weight_ns;
+        }
+    }
 }
 
 /* Bytecode that runs before there were enough observations, or work that is charged to the stack of another thread. */
@@ -278,6 +308,7 @@ static void settle(struct rf_session *s, bool as_it_was)
         s->without = swap;
         s->explained = s->without_explained;
     }
+    rf_engine_unmark(s->engine);
     rf_calibration_free(s->calibration);
     s->calibration = NULL;
     describe(s);
@@ -302,12 +333,15 @@ static enum rf_status decode_one(struct rf_session *s, const struct rf_snapshot 
         if (verdict == RF_BELIEVED)
             settle(s, s->runtime.layout.exec_ps == ps && s->runtime.off == off);
     }
+    s->mark = (struct rf_mark){.pool = false};
     struct rf_decoded d = rf_decode(s->decoder, snapshot, &native);
     enum rf_status status = RF_OK;
     if (s->calibration)
         status = add_without(s, snapshot, !snapshot->main_thread || rf_runs_bytecode(&s->runtime, &native), &d, err);
     if (status == RF_OK)
         status = charge(s, s->profile, &s->explained, &d, snapshot->time_ns, err);
+    if (snapshot->asleep && s->mark.node[0] && (!s->calibration || s->mark.node[1]))
+        rf_engine_mark(s->engine, snapshot->tid, s->mark);
     while (status == RF_OK && rf_decode_waiting(s->decoder, &d))
         status = charge(s, s->profile, &s->explained, &d, snapshot->time_ns, err);
     return status;
@@ -362,15 +396,31 @@ enum rf_status rf_session_tick(struct rf_session *s, struct rf_error *err)
     s->account.ticks_taken++;
     s->account.ticks_late += rf_ticker_advance(&s->ticker, now);
     s->last_ns = now;
-    uint64_t charged = rf_process_cpu_ns(s->process);
-    if (charged > s->charged_at_open)
-        s->account.charged_ns = charged - s->charged_at_open;
+    uint64_t charged = rf_process_cpu_ns(s->process), opened = rf_engine_stats(s->engine)->opened_cpu_ns;
+    if (charged > opened)
+        s->account.charged_ns = charged - opened;
+    charge_sleepers(s);
     for (size_t i = 0; status == RF_OK && i < n; i++)
         status = decode_one(s, v[i], err);
     return status == RF_OK ? check_trial(s, err) : status;
 }
 
-void rf_session_account(const struct rf_session *s, struct rf_account *out)
+/* What is in no sample: known by the threads' own clocks, but for those that have ended. */
+static void account_for_rest(struct rf_session *s, struct rf_account *a)
+{
+    const struct rf_engine_stats *e = rf_engine_stats(s->engine);
+    struct rf_engine_rest rest = rf_engine_rest(s->engine);
+    uint64_t charged = rf_process_cpu_ns(s->process), waiting = s->calibration ? 0 : rf_decoder_waiting_ns(s->decoder);
+    bool gone = s->state != RF_RUNNING || charged < e->opened_cpu_ns;
+    if (!gone)
+        a->charged_ns = charged - e->opened_cpu_ns;
+    uint64_t known = e->sampled_ns + (gone ? 0 : rest.pending_ns);
+    a->idle = s->idle;
+    a->pending_ns = waiting + (s->idle ? rest.wall_ns : gone ? 0 : rest.pending_ns);
+    a->ended_ns = !s->idle && (gone || rest.changed) && a->charged_ns > known ? a->charged_ns - known : 0;
+}
+
+void rf_session_account(struct rf_session *s, struct rf_account *out)
 {
     const struct rf_engine_stats *e = rf_engine_stats(s->engine);
     const struct rf_decode_stats *d = rf_decoder_stats(s->decoder);
@@ -399,6 +449,6 @@ void rf_session_account(const struct rf_session *s, struct rf_account *out)
     out->ip_same_line = d->ip_same_line;
     out->ip_open = d->ip_open;
     out->ip_prologue = d->ip_prologue;
-    uint64_t sampled = out->line_ns + out->function_ns + out->runtime_ns + out->unknown_ns;
-    out->unsampled_ns = out->charged_ns > sampled ? out->charged_ns - sampled : 0;
+    account_for_rest(s, out);
+    rf_account_name(out, rf_session_profile(s));
 }

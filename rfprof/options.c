@@ -80,6 +80,12 @@ static bool take_format(struct options *o, const char *text)
     return false;
 }
 
+static bool take_idle(struct options *o, const char *text)
+{
+    (void)text;
+    return o->idle = true;
+}
+
 /* The index of a name, of n characters, in a table; -1 when it is not there. */
 static int choice(const struct rf_choice *table, const char *name, size_t n)
 {
@@ -190,6 +196,8 @@ static const struct row rows[] = {
      take_output, "a file name that was not given before, 16 at most", NULL},
     {'f', "format", "NAME", "format of stdout, or of files whose extension says nothing", FOR_RECORD, take_format,
      "one of the formats that rfprof --help lists", NULL},
+    {'i', "idle", NULL, "wall-clock time: sleeping threads too; they are stopped once and may see EINTR", FOR_RECORD,
+     take_idle, NULL, NULL},
     {BY, "by", "VIEW", "what rows are (default line), see below", FOR_RECORD, take_by, "one of", rf_views},
     {'F', "functions", NULL, "short for --by fn", FOR_RECORD, take_functions, NULL, NULL},
     {'n', "native", NULL, "the C functions that run, below the Rayfall frames", FOR_RECORD, take_native, NULL, NULL},

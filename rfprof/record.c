@@ -172,6 +172,8 @@ static void tell_beginning(const struct recording *r)
             note("%s gets format %s; -f chooses another", r->output[i].name, r->output[i].format->name);
     if (o->view == RF_VIEW_BUILTIN)
         note("%s", rf_builtin_note());
+    if (o->idle)
+        note("sleeping threads are stopped too, once for each sleep: a system call of theirs may return EINTR");
     if (o->verbose)
         note("found %s", rf_session_describe(r->session));
 }
@@ -211,15 +213,19 @@ static void tell_end(const struct recording *r, const struct rf_account *a, uint
         note("first tick %.1f ms after the start", (double)(r->first_tick_ns - r->started_ns) / 1e6);
     summary_print(stderr, a, r->options->verbose);
     double slept = summary_slept_percent(a, wall_ns);
-    if (a->samples && slept >= 50)
-        note("the target slept %.0f %% of the time (or waited for a CPU); shares are of what it ran", slept);
+    if (a->samples && slept >= 50 && !a->idle)
+        note("the target slept %.0f %% of the time (or waited for a CPU); shares are of what it ran; -i shows where it "
+             "slept",
+             slept);
 }
 
 static enum rf_status no_samples(const struct rf_account *a, uint64_t wall_ns, struct rf_error *err)
 {
     rf_fail(err, RF_NO_SAMPLES, 0, "no samples in %.1f s: the target slept %.0f %% of the time", (double)wall_ns / 1e9,
             summary_slept_percent(a, wall_ns));
-    rf_hint(err, "only threads that are running are sampled; is it the right process, and busy now?");
+    rf_hint(
+        err,
+        "only threads that are running are sampled; is it the right process, and busy now? -i shows where it sleeps");
     return RF_NO_SAMPLES;
 }
 
@@ -236,6 +242,7 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
     const struct options *o = r->options;
     struct rf_session_options how = {
         .pid = o->pid, .rate_hz = o->rate, .no_catalog = o->no_catalog, .max_stop_percent = o->max_stop};
+    how.idle = o->idle;
     how.want_expr = asks_for_expr(o);
     how.want_query = o->view == RF_VIEW_QUERY;
     how.want_native = o->native || o->view == RF_VIEW_NATIVE;

@@ -5,6 +5,7 @@
 #include "pool.h"
 #include "result.h"
 #include "stack.h"
+#include "wait.h"
 
 #include <stdlib.h>
 
@@ -48,6 +49,7 @@ struct rf_decoder {
     bool due, idle;              /* they can be charged: to the main thread's stack, or to the pool itself */
     struct rf_result result;     /* of the main thread */
     struct rf_window window;     /* that the main thread's last sample saw */
+    char wait_name[32];          /* of the thread at hand */
     char *texts;                 /* what the frames of main point to, once copied */
     size_t texts_size;
 };
@@ -332,7 +334,8 @@ bool rf_decode_waiting(struct rf_decoder *d, struct rf_decoded *out)
     return true;
 }
 
-struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native)
+static struct rf_decoded decode_thread(struct rf_decoder *d, const struct rf_snapshot *s,
+                                       const struct rf_native_stack *native)
 {
     enum rf_role role = s->main_thread ? RF_OTHER_THREAD : rf_role_of(native);
     if (d->natives && !d->n_waiting)
@@ -348,4 +351,46 @@ struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, c
     d->window = rf_window_of(d->rt, s);
     d->due = d->window.open && st->n;
     return give(st, s);
+}
+
+/* What a sleeping thread waits for is its innermost frame: of this sample only, since others are charged to the main
+ * thread's stack. The runtime's own waits need no other name. */
+static void add_wait(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native,
+                     struct rf_decoded *to)
+{
+    struct rf_stack *st = to->frame == d->main.frame ? &d->main : &d->other;
+    if (!to->n || to->n == RF_FRAMES_MAX)
+        return;
+    st->frame[to->n] = rf_wait_frame(s, native, d->wait_name);
+    if (to->n == 1 && to->how == RF_BY_RUNTIME && to->frame[0].fn.n && to->frame[0].fn.s[0] != '<')
+        to->frame++;
+    else
+        to->n++;
+}
+
+/* A worker that waits for its next task. */
+static struct rf_decoded decode_idle_worker(struct rf_decoder *d, const struct rf_snapshot *s)
+{
+    stand_on_pool(&d->other);
+    struct rf_decoded out = give(&d->other, s);
+    out.worker = true;
+    return out;
+}
+
+struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native)
+{
+    if (!s->asleep)
+        return decode_thread(d, s, native);
+    bool idle = !s->main_thread && rf_role_of(native) == RF_WORKER_IDLE;
+    struct rf_decoded out = idle ? decode_idle_worker(d, s) : decode_thread(d, s, native);
+    add_wait(d, s, native, &out);
+    return out;
+}
+
+uint64_t rf_decoder_waiting_ns(const struct rf_decoder *d)
+{
+    uint64_t ns = 0;
+    for (size_t i = 0; i < d->n_waiting; i++)
+        ns += d->waiting[i].ns;
+    return ns;
 }

@@ -45,6 +45,8 @@ struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, c
 /* What else can be charged now: samples of pool workers that waited for the main thread's. To be called after rf_decode
  * until it returns false. */
 bool rf_decode_waiting(struct rf_decoder *d, struct rf_decoded *out);
+/* Time of workers that has not been charged to a stack yet. */
+uint64_t rf_decoder_waiting_ns(const struct rf_decoder *d);
 const struct rf_decode_stats *rf_decoder_stats(const struct rf_decoder *d);
 
 #endif

@@ -17,8 +17,9 @@ uint64_t rf_hist_percentile(const struct rf_hist *h, double q); /* q in 0..1; 0 
 
 struct rf_engine_stats {
     uint64_t ticks, samples, slept, eintr;
-    uint64_t sampled_ns;   /* CPU time of all samples */
-    uint64_t waited;       /* looks that found a thread runnable, but waiting for a CPU: not counted as samples */
+    uint64_t opened_cpu_ns; /* of the process, when the engine was opened */
+    uint64_t sampled_ns;    /* CPU time of all samples */
+    uint64_t waited;        /* looks that found a thread runnable, but waiting for a CPU: not counted as samples */
     uint64_t lost_exited, lost_timeout, lost_traced, lost_other;
     struct rf_hist hold; /* from INTERRUPT to DETACH by our clock, less what the thread waited for a CPU */
 };
@@ -32,11 +33,13 @@ enum rf_status rf_engine_open(struct rf_engine **out, const struct rf_process *p
  * until the next tick. RF_PERMISSION when attaching is not allowed; threads that merely could not be
  * taken are counted in the stats, not errors. */
 enum rf_status rf_engine_tick(struct rf_engine *e, struct rf_snapshot *const **out, size_t *n, struct rf_error *err);
-/* Wall clock: from now on sleeping threads are sampled too. Each is stopped once and then let be for as long as it sleeps:
- * after a tick rf_engine_asleep lists those that still are where their last snapshot found them. */
+/* Wall clock: from now on sleeping threads are sampled too. Each is stopped once and then let be for as long as it
+ * sleeps: after a tick rf_engine_asleep lists those that still are where their last snapshot found them. */
 void rf_engine_idle(struct rf_engine *e);
 struct rf_mark {
-    uint32_t node[2]; /* what the caller made of the snapshot */
+    uint32_t node[2]; /* what the caller made of the snapshot, in each of its profiles */
+    uint8_t how[2];
+    bool pool;
 };
 struct rf_asleep {
     pid_t tid;

@@ -28,7 +28,7 @@ enum {
     UNEXPLAINED_NS = 50 * 1000, /* CPU time of somebody who is not known to be busy */
     SPIN_NS = 60 * 1000,
     LONG_STOP_NS = 60 * 1000,
-    WOKEN_MAX = 16, /* sleeping threads stopped in one tick */
+    WOKEN_MAX = 16,      /* sleeping threads stopped in one tick */
     WAKE_NS = 30 * 1000, /* from our wake-up, which may have put the thread off its CPU, to our first instruction */
     MAPS_EVERY_NS = 100 * 1000000, /* at most */
     ROOT_SLACK = 64,
@@ -45,8 +45,9 @@ struct rf_engine {
     struct rf_maps maps;
     uint64_t maps_ns;
     bool maps_old, list_old;
-    bool idle;                /* sleeping threads are sampled too */
-    unsigned woken, woken_at; /* how many sleeping ones were stopped in this tick; the first for which there was no time */
+    bool idle; /* sleeping threads are sampled too */
+    unsigned woken,
+        woken_at; /* how many sleeping ones were stopped in this tick; the first for which there was no time */
     struct rf_asleep *asleep; /* this tick's */
     size_t n_asleep, asleep_room;
     struct rf_snapshot *slot[SLOTS_MAX];
@@ -80,8 +81,8 @@ static uint64_t stack_top(struct rf_engine *e, const struct rf_thread *t, uint64
     return low < e->maps.n ? e->maps.v[low].end : rsp + RF_STACK_MAX;
 }
 
-/* A system call that our stop cut short had put the thread to sleep, or was about to: the kernel's errnos for restarting
- * it (linux/errno.h, 512 to 516), or EINTR where it does not restart. */
+/* A system call that our stop cut short had put the thread to sleep, or was about to: the kernel's errnos for
+ * restarting it (linux/errno.h, 512 to 516), or EINTR where it does not restart. */
 static bool was_asleep(const struct rf_hold *hold, int64_t result)
 {
     return hold->sig == 0 && (result == -EINTR || (result <= -512 && result >= -516));
@@ -90,7 +91,8 @@ static bool was_asleep(const struct rf_hold *hold, int64_t result)
 enum copied { COPIED, NOT_COPIED, ASLEEP, WAITED };
 
 /* Everything that is done to a thread while it is held. */
-static enum copied copy_held(struct rf_engine *e, struct rf_thread *t, const struct rf_hold *hold, struct rf_snapshot *s)
+static enum copied copy_held(struct rf_engine *e, struct rf_thread *t, const struct rf_hold *hold,
+                             struct rf_snapshot *s)
 {
     if (!rf_stop_registers(hold, &e->regs))
         return NOT_COPIED;
@@ -165,8 +167,8 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu)
     t->held_ns += held;
     /* Exact now: the thread was switched out, and what it has run since then is not added yet. */
     bool charged = rf_thread_read_cpu(&e->threads, t);
-    /* Where a thread falls asleep or is put off its CPU is no random place (often a wake-up that it sent), so this is no
-     * sample; its time goes to the next. */
+    /* Where a thread falls asleep or is put off its CPU is no random place (often a wake-up that it sent), so this is
+     * no sample; its time goes to the next. */
     e->stats.waited += copied == WAITED;
     e->stats.slept += copied == ASLEEP;
     e->stats.lost_other += copied == NOT_COPIED;
@@ -203,8 +205,8 @@ static void sleeps_on(struct rf_engine *e, struct rf_thread *t)
     e->stats.samples++;
 }
 
-/* A thread that sleeps is stopped once, and then let be for as long as it is not given a CPU. Our stop itself gives it two:
- * to report it, and to go back to sleep. False where there was no time for it. */
+/* A thread that sleeps is stopped once, and then let be for as long as it is not given a CPU. Our stop itself gives it
+ * two: to report it, and to go back to sleep. False where there was no time for it. */
 static bool look_at_any(struct rf_engine *e, struct rf_thread *t)
 {
     unsigned cpu;
@@ -312,6 +314,7 @@ enum rf_status rf_engine_open(struct rf_engine **out, const struct rf_process *p
     if (!rf_threads_open(&e->threads, p) || !rf_threads_refresh(&e->threads, &born))
         status = rf_fail(err, rf_process_alive(p) ? RF_FAILURE : RF_TARGET, errno, "cannot list the threads of %d: %s",
                          (int)p->pid, strerror(errno));
+    e->stats.opened_cpu_ns = rf_process_cpu_ns(p);
     /* A seccomp filter forbids ptrace(2) as such; one that is allowed finds that the thread is not its tracee. */
     if (status == RF_OK && rf_raw(SYS_ptrace, PTRACE_PEEKUSER, p->pid, 0, 0, 0, 0) == -EPERM) {
         status = rf_fail(err, RF_PERMISSION, EPERM, "cannot attach to %d: %s", (int)p->pid, strerror(EPERM));

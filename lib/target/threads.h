@@ -5,8 +5,8 @@
 
 #include "engine.h"
 
-/* Where a thread sleeps, as its last sample found it. It still sleeps there if it has not been given a CPU since, but for
- * our stop. */
+/* Where a thread sleeps, as its last sample found it. It still sleeps there if it has not been given a CPU since, but
+ * for our stop. */
 struct rf_sleep {
     enum rf_sleep_known {
         RF_SLEEP_UNKNOWN, /* or awake */
@@ -29,9 +29,9 @@ struct rf_thread {
     uint64_t runs;         /* how often it was given a CPU, likewise */
     uint64_t sampled_ns;   /* when its last sample was, or when it was first seen */
     struct rf_sleep sleep;
-    uint64_t held_ns;      /* for rf_engine_held_ns */
-    uint64_t stack_root;   /* 0: not known */
-    size_t stack_slice;    /* of a long stack so much is copied, at either end */
+    uint64_t held_ns;    /* for rf_engine_held_ns */
+    uint64_t stack_root; /* 0: not known */
+    size_t stack_slice;  /* of a long stack so much is copied, at either end */
 };
 
 struct rf_threads {
@@ -40,7 +40,7 @@ struct rf_threads {
     int task_fd;
     uint64_t ended; /* how many have been seen to have gone */
     uint64_t born;  /* or to have come, since the first listing */
-    bool listed; /* once: whatever a thread that appears later has used, it used since */
+    bool listed;    /* once: whatever a thread that appears later has used, it used since */
 };
 
 bool rf_threads_open(struct rf_threads *ts, const struct rf_process *p);
