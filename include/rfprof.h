@@ -64,7 +64,7 @@ struct rf_session_options {
     bool want_native;        /* keep the C functions, for rf_render.native and RF_VIEW_NATIVE */
     bool want_builtin;       /* keep the builtins in progress, for RF_VIEW_BUILTIN */
     bool want_threads;       /* keep threads apart */
-    bool want_log;           /* keep each sample's time and thread */
+    bool want_log;           /* keep each sample's time and thread: 24 bytes each, 96 MiB at most */
     bool idle;               /* sample sleeping threads too; weights are wall-clock time */
 };
 
@@ -123,6 +123,7 @@ struct rf_account {
     uint64_t ended_ns;     /* CPU time that threads which ended, or the process if it ended, used after their last sample */
     struct rf_part runtime[RF_PARTS], unknown[RF_PARTS]; /* the dearest parts of these two; a name may be empty */
     bool idle;
+    uint64_t unlogged; /* samples of the profile that the log had no room for */
     uint64_t hold_n, hold_p50_ns, hold_p99_ns, hold_max_ns, hold_total_ns;
     /* Decoding quality: innermost compiled frames with a unique ip, with one line out of several ips, without */
     uint64_t ip_unique, ip_same_line, ip_open, ip_prologue;
@@ -146,9 +147,17 @@ enum rf_view {
     RF_VIEW_EXPR,
     RF_VIEW_NATIVE,
     RF_VIEW_BUILTIN,
+    RF_VIEW_THREAD,
 };
-/* Further columns of tables, for views by line and by expression: see rf_columns. */
-enum rf_column { RF_COLUMN_COL, RF_COLUMN_EXPR, RF_COLUMNS };
+/* Further columns of tables, see rf_columns. The first two are for views by line and by expression. */
+enum rf_column {
+    RF_COLUMN_COL,
+    RF_COLUMN_EXPR,
+    RF_COLUMN_POOL_MS,
+    RF_COLUMN_MAIN_MS,
+    RF_COLUMN_THREAD, /* needs rf_session_options.want_threads */
+    RF_COLUMNS,
+};
 
 struct rf_choice {
     const char *name, *about; /* one line for --help and the manual */
@@ -164,6 +173,7 @@ struct rf_render {
     enum rf_view view;
     enum rf_column column[RF_COLUMNS]; /* those asked for, each once */
     size_t n_columns;
+    bool threads;       /* keep threads apart: as root of stacks, and as RF_COLUMN_THREAD */
     bool no_text;       /* withhold text that came from no file: a number stands for each */
     bool native;        /* the C functions stand below the Rayfall frames, in views by line, fn, file and expression */
     const char *folder; /* relative file names are shown as seen from there; NULL: as the target knows them */
@@ -178,7 +188,10 @@ struct rf_format {
     const char *about;         /* one line for --help and the manual */
     /* Writes the whole profile. The caller checks ferror(to) and closes it. */
     enum rf_status (*write)(const struct rf_profile *p, const struct rf_render *how, FILE *to, struct rf_error *err);
+    /* What a session must have been asked to keep (want_log, want_native). Without the log it fails. */
+    unsigned wants;
 };
+enum { RF_WANTS_LOG = 1, RF_WANTS_NATIVE = 2 };
 
 /* The table of formats; it ends with an entry whose name is NULL. */
 const struct rf_format *rf_formats(void);

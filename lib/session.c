@@ -440,6 +440,8 @@ void rf_session_account(struct rf_session *s, struct rf_account *out)
     out->lost_timeout = e->lost_timeout;
     out->lost_traced = e->lost_traced;
     out->lost_other = e->lost_other;
+    const struct rf_log *log = rf_profile_log(rf_session_profile(s));
+    out->unlogged = log ? log->missed : 0;
     out->hold_n = e->hold.n;
     out->hold_p50_ns = rf_hist_percentile(&e->hold, 0.5);
     out->hold_p99_ns = rf_hist_percentile(&e->hold, 0.99);

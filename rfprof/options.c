@@ -139,6 +139,12 @@ static bool take_columns(struct options *o, const char *text)
     }
 }
 
+static bool take_threads(struct options *o, const char *text)
+{
+    (void)text;
+    return o->threads = true;
+}
+
 static bool take_no_text(struct options *o, const char *text)
 {
     (void)text;
@@ -203,6 +209,7 @@ static const struct row rows[] = {
     {'n', "native", NULL, "the C functions that run, below the Rayfall frames", FOR_RECORD, take_native, NULL, NULL},
     {COLUMNS, "columns", "LIST", "further columns of tables, see below; commas between them", FOR_RECORD, take_columns,
      "names out of", rf_columns},
+    {'t', "threads", NULL, "keep threads apart: roots of stacks, a column of tables", FOR_RECORD, take_threads, NULL, NULL},
     {FULL_PATHS, "full-paths", NULL, "file names as seen from the target's working directory", FOR_RECORD,
      take_full_paths, NULL, NULL},
     {NO_TEXT, "no-text", NULL, "a number in place of text that clients sent", FOR_RECORD, take_no_text, NULL, NULL},
@@ -297,9 +304,11 @@ int options_parse(struct options *o, unsigned verb, const char *verb_name, int a
             return complain_usage("--%s '%s': expected %s", row->name, optarg, what);
         }
     }
-    if (o->n_columns && o->view != RF_VIEW_LINE && o->view != RF_VIEW_EXPR)
-        return complain_usage("--columns: only rows by line or expr have them, not those by %s",
-                              rf_views()[o->view].name);
+    bool forms = o->view == RF_VIEW_LINE || o->view == RF_VIEW_EXPR;
+    for (size_t i = 0; i < o->n_columns && !forms; i++)
+        if (o->column[i] == RF_COLUMN_COL || o->column[i] == RF_COLUMN_EXPR)
+            return complain_usage("--columns %s: only rows by line or expr have it, not those by %s",
+                                  rf_columns()[o->column[i]].name, rf_views()[o->view].name);
     if (verb == FOR_LAYOUT && optind < argc)
         o->file = argv[optind++];
     return optind < argc ? refuse_operand(argv[optind]) : 0;

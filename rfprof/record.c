@@ -182,7 +182,11 @@ static void tell_beginning(const struct recording *r)
 static enum rf_status finish(struct recording *r, struct rf_error *err)
 {
     const struct options *o = r->options;
-    struct rf_render how = {.view = o->view, .n_columns = o->n_columns, .no_text = o->no_text, .native = o->native};
+    struct rf_render how = {.view = o->view,
+                            .n_columns = o->n_columns,
+                            .threads = o->threads,
+                            .no_text = o->no_text,
+                            .native = o->native};
     memcpy(how.column, o->column, sizeof how.column);
     if (o->full_paths)
         how.folder = rf_session_folder(r->session);
@@ -229,12 +233,12 @@ static enum rf_status no_samples(const struct rf_account *a, uint64_t wall_ns, s
     return RF_NO_SAMPLES;
 }
 
-static bool asks_for_expr(const struct options *o)
+static bool asks_for(const struct options *o, enum rf_column column)
 {
-    bool asks = o->view == RF_VIEW_EXPR;
     for (size_t i = 0; i < o->n_columns; i++)
-        asks |= o->column[i] == RF_COLUMN_EXPR;
-    return asks;
+        if (o->column[i] == column)
+            return true;
+    return false;
 }
 
 static enum rf_status record(struct recording *r, struct rf_error *err)
@@ -243,13 +247,18 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
     struct rf_session_options how = {
         .pid = o->pid, .rate_hz = o->rate, .no_catalog = o->no_catalog, .max_stop_percent = o->max_stop};
     how.idle = o->idle;
-    how.want_expr = asks_for_expr(o);
+    how.want_expr = o->view == RF_VIEW_EXPR || asks_for(o, RF_COLUMN_EXPR);
     how.want_query = o->view == RF_VIEW_QUERY;
     how.want_native = o->native || o->view == RF_VIEW_NATIVE;
     how.want_builtin = o->view == RF_VIEW_BUILTIN;
+    how.want_threads = o->threads || o->view == RF_VIEW_THREAD || asks_for(o, RF_COLUMN_THREAD);
     struct rf_error trouble = {0}, unwritten = {0};
     struct rf_account account;
     enum rf_status status = prepare_outputs(r, err);
+    for (size_t i = 0; i < r->n_outputs && status == RF_OK; i++) {
+        how.want_log |= (r->output[i].format->wants & RF_WANTS_LOG) != 0;
+        how.want_native |= (r->output[i].format->wants & RF_WANTS_NATIVE) != 0;
+    }
     if (status == RF_OK)
         status = catch_signals(r, err);
     if (status == RF_OK)

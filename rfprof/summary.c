@@ -57,6 +57,12 @@ static void put_parts(FILE *to, const struct rf_part part[RF_PARTS], uint64_t al
         putc(')', to);
 }
 
+static void put_log(FILE *to, const struct rf_account *a)
+{
+    if (a->unlogged)
+        fprintf(to, "  not in the output of format perf, which was full: the last %" PRIu64 " samples\n", a->unlogged);
+}
+
 static void put_cpu(FILE *to, const struct rf_account *a)
 {
     uint64_t explained = a->line_ns + a->function_ns + a->runtime_ns;
@@ -99,6 +105,7 @@ static void put_holds(FILE *to, const struct rf_account *a)
 void summary_print(FILE *to, const struct rf_account *a, bool verbose)
 {
     put_ticks(to, a);
+    put_log(to, a);
     put_cpu(to, a);
     put_holds(to, a);
     uint64_t frames = a->ip_unique + a->ip_same_line + a->ip_open + a->ip_prologue;

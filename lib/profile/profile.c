@@ -21,7 +21,7 @@ struct text {
 struct frame {
     UT_hash_handle hh;
     struct frame_key {
-        const struct text *file, *fn, *expr, *query; /* interned: equal texts are the same object */
+        const struct text *file, *fn, *expr, *query, *thread; /* interned: equal texts are the same object */
         uint32_t line, col;
         uint64_t named, kind; /* as wide as the rest: the key is hashed as bytes and must have no padding */
     } key;
@@ -143,11 +143,12 @@ uint32_t rf_profile_intern(struct rf_profile *p, const struct rf_frame *frame)
                             .fn = intern_text(p, frame->fn),
                             .expr = intern_text(p, frame->expr),
                             .query = intern_text(p, frame->query),
+                            .thread = intern_text(p, frame->thread),
                             .line = frame->line,
                             .col = frame->col,
                             .named = frame->named,
                             .kind = frame->kind};
-    if (!key.file || !key.fn || !key.expr || !key.query)
+    if (!key.file || !key.fn || !key.expr || !key.query || !key.thread)
         return UINT32_MAX;
     struct frame *f;
     HASH_FIND(hh, p->frames, &key, sizeof key, f);
@@ -276,6 +277,7 @@ struct rf_frame rf_profile_frame(const struct rf_profile *p, size_t i)
                              .col = key->col,
                              .expr = as_text(key->expr),
                              .query = as_text(key->query),
+                             .thread = as_text(key->thread),
                              .named = key->named,
                              .kind = (enum rf_kind)key->kind};
 }

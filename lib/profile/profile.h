@@ -21,6 +21,7 @@ struct rf_frame {
     uint32_t line;        /* 1-based; 0: not known */
     uint32_t col;         /* 1-based byte column where the form starts; 0: not known */
     struct rf_text expr;  /* beginning of the form's source text, spaces squeezed */
+    struct rf_text thread; /* only in printable profiles: whose row it is, where tables keep threads apart */
     struct rf_text query; /* on the root frame of a text that a client is having run: the whole text, spaces squeezed */
     bool named; /* fn is a function's name, or one of ours such as <result>. Where the file is <ipc> or <repl>,
                  * any other fn counts as the beginning of the text itself, which --no-text withholds */

@@ -31,14 +31,24 @@ void rf_tsv_name(FILE *to, struct rf_text name)
     fwrite(name.s + last + 1, 1, name.n - last - 1, to);
 }
 
-void rf_tsv_ms(FILE *to, uint64_t ns)
+static uint64_t to_us(uint64_t ns)
 {
-    uint64_t us = (ns + 500) / 1000;
+    return (ns + 500) / 1000;
+}
+
+static void put_us(FILE *to, uint64_t us)
+{
     fprintf(to, "\t%" PRIu64 ".%03" PRIu64, us / 1000, us % 1000);
 }
 
-static void put_column(FILE *to, const struct rf_frame *f, enum rf_column column)
+void rf_tsv_ms(FILE *to, uint64_t ns)
 {
+    put_us(to, to_us(ns));
+}
+
+static void put_column(FILE *to, const struct rf_row *row, enum rf_column column)
+{
+    const struct rf_frame *f = &row->frame;
     switch (column) {
     case RF_COLUMN_COL:
         fprintf(to, "\t%" PRIu32, f->col);
@@ -46,6 +56,16 @@ static void put_column(FILE *to, const struct rf_frame *f, enum rf_column column
     case RF_COLUMN_EXPR:
         putc('\t', to);
         rf_tsv_name(to, f->expr);
+        break;
+    case RF_COLUMN_POOL_MS:
+        put_us(to, to_us(row->pool_ns));
+        break;
+    case RF_COLUMN_MAIN_MS: /* what makes the printed numbers add up */
+        put_us(to, to_us(row->self_ns) - to_us(row->pool_ns));
+        break;
+    case RF_COLUMN_THREAD:
+        putc('\t', to);
+        rf_tsv_name(to, f->thread);
         break;
     case RF_COLUMNS:
         break;
@@ -60,7 +80,7 @@ enum rf_status rf_write_tsv(const struct rf_profile *p, const struct rf_render *
     struct rf_row *row = NULL;
     enum rf_column column[RF_COLUMNS];
     size_t n_columns = rf_columns_shown(how, column);
-    enum rf_status status = rf_printable(p, how, n_columns > 0, &shown, err);
+    enum rf_status status = rf_printable(p, how, rf_columns_apart(column, n_columns), &shown, err);
     if (status != RF_OK)
         return status;
     status = rf_rows(shown, &row, err);
@@ -79,7 +99,7 @@ enum rf_status rf_write_tsv(const struct rf_profile *p, const struct rf_render *
         rf_tsv_ms(to, row[i].total_ns);
         fprintf(to, "\t%" PRIu64, row[i].samples);
         for (size_t k = 0; k < n_columns; k++)
-            put_column(to, f, column[k]);
+            put_column(to, &row[i], column[k]);
         putc('\n', to);
     }
 out:
