@@ -417,7 +417,7 @@ static void account_for_rest(struct rf_session *s, struct rf_account *a)
         a->charged_ns = charged - e->opened_cpu_ns;
     uint64_t known = e->sampled_ns + (gone ? 0 : rest.pending_ns);
     a->idle = s->idle;
-    a->pending_ns = waiting + (s->idle ? rest.wall_ns : gone ? 0 : rest.pending_ns);
+    a->pending_ns = waiting + (gone ? 0 : s->idle ? rest.wall_ns : rest.pending_ns);
     a->ended_ns = !s->idle && (gone || rest.changed) && a->charged_ns > known ? a->charged_ns - known : 0;
 }
 
