@@ -49,6 +49,8 @@ bool rf_image_find(const struct rf_image *image, const char *name, struct rf_sym
 bool rf_image_find_base(const struct rf_image *image, const char *base, unsigned char type, struct rf_symbol *out);
 /* The function that contains addr. */
 bool rf_image_function_at(const struct rf_image *image, uint64_t addr, struct rf_symbol *out);
+/* The same by the symbols that the distribution ships apart, /usr/lib/debug/.build-id, if that file is installed here. */
+bool rf_image_separate_at(const struct rf_image *image, uint64_t addr, struct rf_symbol *out);
 /* Where the function that contains addr begins, by the call frame information: for code without symbols. */
 bool rf_image_function_start(const struct rf_image *image, uint64_t addr, uint64_t *start);
 /* Source file and line of the instruction at addr, in the function itself where it was inlined there. False without debug

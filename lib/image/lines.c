@@ -1,7 +1,7 @@
-/* lines.c: where a function begins that has no symbol, and which source line an address belongs to.
+/* lines.c: which function code without a symbol belongs to, and which source line an address belongs to.
  *
  * A stripped library still has call frame information, and that has an entry for each function: enough to tell its
- * functions apart. Source lines come from DWARF through libdw, which reads a section when it is first asked for it;
+ * functions apart; and symbols may be installed apart from it. Source lines come from DWARF through libdw, which reads a section when it is first asked for it;
  * images that nobody asks about cost nothing. */
 #include "elf_file.h"
 
@@ -9,6 +9,7 @@
 #include <elfutils/libdw.h>
 #include <libelf.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { DEBUG_FILE_MAX = 1 << 30 }; /* debug information of larger files is not read */
 
@@ -53,8 +54,29 @@ static Dwarf *debug_information(const struct rf_image *image)
     return late->debug;
 }
 
+bool rf_image_separate_at(const struct rf_image *image, uint64_t addr, struct rf_symbol *out)
+{
+    struct rf_image_late *late = image->late;
+    char path[64 + 2 * RF_BUILD_ID_MAX];
+    struct rf_error err;
+    if (!late->separate_tried && strlen(image->build_id) > 2) {
+        snprintf(path, sizeof path, "/usr/lib/debug/.build-id/%.2s/%s.debug", image->build_id, image->build_id + 2);
+        if (rf_image_open_file(&late->separate, path, &err) == RF_OK &&
+            strcmp(late->separate->build_id, image->build_id) != 0) {
+            rf_image_close_file(late->separate);
+            late->separate = NULL;
+        }
+    }
+    late->separate_tried = true;
+    if (!late->separate || !rf_image_function_at(late->separate, addr - image->bias, out))
+        return false;
+    out->addr += image->bias;
+    return true;
+}
+
 void rf_elf_close_debug(struct rf_image_late *late)
 {
+    rf_image_close_file(late->separate);
     if (late->debug)
         dwarf_end(late->debug);
     if (late->debug_elf)

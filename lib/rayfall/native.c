@@ -86,6 +86,7 @@ static void look_up(const struct rf_natives *n, const struct rf_native *f, struc
 {
     const struct rf_image *image = f->image;
     const char *source;
+    struct rf_symbol apart;
     uint64_t at = k->key.at, start;
     k->frame = (struct rf_frame){.kind = is_interpreter(n->rt, f) ? RF_KIND_INTERPRETER : RF_KIND_NATIVE,
                                  .file = image ? base_name(rf_image_path(image)) : text("[unknown]"),
@@ -94,6 +95,10 @@ static void look_up(const struct rf_natives *n, const struct rf_native *f, struc
         k->frame.file = base_name(source);
     if (f->fn.name) {
         k->frame.fn = text(f->fn.name);
+        return;
+    }
+    if (image && rf_image_separate_at(image, at, &apart)) {
+        k->frame.fn = text(apart.name);
         return;
     }
     if (image && rf_image_function_start(image, at, &start))

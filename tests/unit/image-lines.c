@@ -84,8 +84,10 @@ static void files_without_debug_information_have_no_lines(void **state)
     uint32_t line;
     assert_true(dladdr((void *)strlen, &info));
     assert_int_equal(rf_image_open_file(&image, info.dli_fname, &err), RF_OK);
+    assert_true(rf_image_find(image, "qsort", &fn));
+    if (rf_image_separate_at(image, fn.addr, &fn)) /* where libc's symbols are installed */
+        assert_string_equal(fn.name, "qsort");
     if (!rf_image_has_dwarf(image)) {
-        assert_true(rf_image_find(image, "qsort", &fn));
         assert_false(rf_image_line(image, fn.addr, &file, &line));
     }
     rf_image_close_file(image);
