@@ -50,7 +50,7 @@ struct rf_image_late {
     struct rf_file_page page[RF_CACHE_PAGES];
     bool debug_read, separate_tried;
     struct rf_image *separate; /* the debug file of a stripped one */
-    struct Elf *debug_elf; /* libelf's and libdw's, of a file with debug information */
+    struct Elf *debug_elf;     /* libelf's and libdw's, of a file with debug information */
     struct Dwarf *debug;
 };
 

@@ -1,8 +1,8 @@
 /* lines.c: which function code without a symbol belongs to, and which source line an address belongs to.
  *
  * A stripped library still has call frame information, and that has an entry for each function: enough to tell its
- * functions apart; and symbols may be installed apart from it. Source lines come from DWARF through libdw, which reads a section when it is first asked for it;
- * images that nobody asks about cost nothing. */
+ * functions apart; and symbols may be installed apart from it. Source lines come from DWARF through libdw, which reads
+ * a section when it is first asked for it; images that nobody asks about cost nothing. */
 #include "elf_file.h"
 
 #include <dwarf.h>

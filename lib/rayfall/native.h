@@ -14,8 +14,8 @@ void rf_natives_free(struct rf_natives *n);
 /* Forgets everything when it has become much. Texts of frames are valid until then. */
 void rf_natives_trim(struct rf_natives *n);
 
-/* Frame i of the stack. What stands for no C function of the program's own, because the interpreter is it (releases §1.1 and
- * §2: vm_exec, ray_eval and what they call on the way to a function), is RF_KIND_INTERPRETER. */
+/* Frame i of the stack. What stands for no C function of the program's own, because the interpreter is it (releases
+ * §1.1 and §2: vm_exec, ray_eval and what they call on the way to a function), is RF_KIND_INTERPRETER. */
 struct rf_frame rf_natives_frame(struct rf_natives *n, const struct rf_native_stack *native, size_t i);
 
 /* Does a native frame only pass a call on to the builtin or lambda that is called? */

@@ -149,8 +149,8 @@ static void push_form(struct walk *k, const struct rf_frame *f)
     }
 }
 
-/* Top-level text has no function. A file's is <top>; a client's is known by its own beginning, and the first of its frames
- * carries the whole of it. */
+/* Top-level text has no function. A file's is <top>; a client's is known by its own beginning, and the first of its
+ * frames carries the whole of it. */
 static struct rf_frame top_frame(const struct walk *k, const struct rf_source *s)
 {
     struct rf_frame f = {.file = rf_source_place(s, k->from_client),
@@ -202,14 +202,13 @@ static void push_called(struct walk *k, size_t i)
     const char *runs = k->w->want_builtin ? runs_below(k, i) : NULL;
     if (!runs)
         return;
-    const struct rf_builtin *b =
-        agreed(k, k->called ? rf_builtins_object(k->w->builtins, k->called) : NULL, runs);
+    const struct rf_builtin *b = agreed(k, k->called ? rf_builtins_object(k->w->builtins, k->called) : NULL, runs);
     if (b)
         push_builtin(k, b);
 }
 
-/* The builtin that evaluator frame i runs, by the head of its form. While arguments are evaluated only a special form is in
- * progress. */
+/* The builtin that evaluator frame i runs, by the head of its form. While arguments are evaluated only a special form
+ * is in progress. */
 static void push_head(struct walk *k, const struct rf_tree *tree, size_t i, const struct rf_form *form)
 {
     const char *runs = k->w->want_builtin ? runs_below(k, i) : NULL;

@@ -11,7 +11,7 @@ enum { RF_FRAMES_MAX = 8192 };
 
 struct rf_stack {
     struct rf_frame frame[RF_FRAMES_MAX]; /* root first; texts belong to the caches, valid for this epoch */
-    size_t n, n_rayfall; /* frames; those of them that are RF_KIND_RAYFALL */
+    size_t n, n_rayfall;                  /* frames; those of them that are RF_KIND_RAYFALL */
     enum rf_explained how;
 };
 
@@ -42,8 +42,8 @@ struct rf_walk {
     struct rf_stack *out;
 };
 
-/* Turns the native frames, outermost first, into frames of *out: functions of the bytecode interpreter and forms of the tree
- * walk, and, where they are wanted, the builtins that these call and the native frames themselves. */
+/* Turns the native frames, outermost first, into frames of *out: functions of the bytecode interpreter and forms of the
+ * tree walk, and, where they are wanted, the builtins that these call and the native frames themselves. */
 void rf_walk(struct rf_walk *w, const struct rf_snapshot *s, const struct rf_native_stack *native);
 
 #endif

@@ -1,5 +1,5 @@
-/* builtin.c: what each builtin costs, with what it calls. A sampler sees time, not calls: their number and what one takes
- * stay empty. */
+/* builtin.c: what each builtin costs, with what it calls. A sampler sees time, not calls: their number and what one
+ * takes stay empty. */
 #include "builtin.h"
 #include "rows.h"
 #include "tsv.h"

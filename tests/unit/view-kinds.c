@@ -21,8 +21,8 @@ static void add(struct rf_profile *p, const struct rf_frame *f, size_t n, uint64
     assert_int_equal(rf_profile_add(p, f, n, (struct rf_charge){.weight_ns = ns}, &err), RF_OK);
 }
 
-/* main -> interpreter -> (a.rfl:3 f) -> map -> C -> interpreter -> (a.rfl:5 g) -> med -> C; and f alone. The name of the
- * C function of map is one that a Rayfall function in a file of that name has, too. */
+/* main -> interpreter -> (a.rfl:3 f) -> map -> C -> interpreter -> (a.rfl:5 g) -> med -> C; and f alone. The name of
+ * the C function of map is one that a Rayfall function in a file of that name has, too. */
 static struct rf_profile *merged(void)
 {
     struct rf_profile *p = rf_profile_new();
