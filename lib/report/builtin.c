@@ -28,7 +28,9 @@ static int by_total(const void *va, const void *vb)
 static enum rf_status builtin_rows(const struct rf_profile *p, const struct rf_render *how, struct rf_profile **shown,
                                    struct rf_row **row, struct rf_error *err)
 {
-    enum rf_status status = rf_printable(p, how, 0, shown, err);
+    struct rf_render merged = *how;
+    merged.threads = false; /* there is no column for them */
+    enum rf_status status = rf_printable(p, &merged, 0, shown, err);
     if (status != RF_OK)
         return status;
     status = rf_rows(*shown, row, err);

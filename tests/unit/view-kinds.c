@@ -123,11 +123,18 @@ static void builtins_count_what_they_call_once(void **state)
     expect(p, "tsv", (struct rf_render){.view = RF_VIEW_BUILTIN},
            "name\ttotal_ms\tcalls\tavg_ms\nmap\t4.500\t\t\nmed\t4.500\t\t\n");
     expect(p, "folded", (struct rf_render){.view = RF_VIEW_BUILTIN}, "map;med 1\nmed;map;med 1\n");
+    /* threads are no builtins, though they are roots of stacks */
+    struct rf_frame worker[] = {frame(RF_KIND_THREAD, "", 0, "worker-1"), frame(RF_KIND_BUILTIN, "", 0, "asc")};
+    add(p, worker, 2, 125000);
+    expect(p, "tsv", (struct rf_render){.view = RF_VIEW_BUILTIN, .threads = true},
+           "name\ttotal_ms\tcalls\tavg_ms\nmap\t4.500\t\t\nmed\t4.500\t\t\nasc\t0.125\t\t\n");
+    expect(p, "folded", (struct rf_render){.view = RF_VIEW_BUILTIN, .threads = true},
+           "map;med 1\nmed;map;med 1\nworker-1;asc 1\n");
     char table[256];
     snprintf(table, sizeof table,
              " total   total ms  builtin\n"
-             " 78.3%%        4.5  map\n"
-             "1 more row: -f tsv writes all\n%s\n",
+             " 76.6%%        4.5  map\n"
+             "2 more rows: -f tsv writes all\n%s\n",
              rf_builtin_note());
     expect(p, "table", (struct rf_render){.view = RF_VIEW_BUILTIN, .rows = 1}, table);
     rf_profile_free(p);
