@@ -69,13 +69,15 @@ static bool put_comm(FILE *to, struct rf_text comm, pid_t tid)
     if (!shown)
         return false;
     const char *rest = shown;
+    bool alone = strlen(shown) == 1;
     if (*shown == '#' || *shown == '{' || (*shown && shown[strspn(shown, "0123456789/")] == '\0'))
         fprintf(to, "\\x%02x", *rest++);
+    alone = alone && rest == shown;
     for (; *rest; rest++)
         putc(*rest == ' ' ? '_' : *rest, to);
     if (!*shown)
         fprintf(to, ":%d", (int)tid); /* as perf calls a thread without a name */
-    if (strlen(shown) == 1)
+    if (alone)
         putc(' ', to);
     free(shown);
     return true;
