@@ -309,6 +309,8 @@ int options_parse(struct options *o, unsigned verb, const char *verb_name, int a
         if (o->column[i] == RF_COLUMN_COL || o->column[i] == RF_COLUMN_EXPR)
             return complain_usage("--columns %s: only rows by line or expr have it, not those by %s",
                                   rf_columns()[o->column[i]].name, rf_views()[o->view].name);
+    if (o->n_columns && o->view == RF_VIEW_BUILTIN)
+        return complain_usage("--columns: rows by builtin have columns of their own");
     if (verb == FOR_LAYOUT && optind < argc)
         o->file = argv[optind++];
     return optind < argc ? refuse_operand(argv[optind]) : 0;

@@ -63,7 +63,7 @@ awk -v from="$before" '/cpu-clock/ { if ($3 + 0 < from - 1 || $3 + 0 > from + 60
 # the table beside it has no C functions
 ! grep -q burn "$scratch/pool.tsv" || fail "C functions in the table: $(cat "$scratch/pool.tsv")"
 
-rfprof -d 1 -r 200 --max-stop 100 -q -t -f perf >"$scratch/apart.perf"
+rfprof -d 2 -r 200 --max-stop 100 -q -t -f perf >"$scratch/apart.perf"
 expect_status 0 "-t -f perf"
 readers apart
 grep -qE '^worker-[12];.*threads \[threads\.rfl:3\]' "$scratch/apart.read" || fail "$(cat "$scratch/apart.read")"

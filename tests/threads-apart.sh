@@ -21,7 +21,7 @@ apart() {
     ! grep -vE '^(main|worker-[12])(;| )' "$scratch/out.folded" || fail "another root: $(cat "$scratch/out.folded")"
 
     # the same recording, by thread and by line
-    rfprof -d 1 -r 300 --max-stop 100 -q --by thread -o "$scratch/thread.tsv" -f folded -o - >"$scratch/thread.folded"
+    rfprof -d 2 -r 300 --max-stop 100 -q --by thread -o "$scratch/thread.tsv" -f folded -o - >"$scratch/thread.folded"
     expect_status 0 "--by thread"
     is_tsv "$scratch/thread.tsv" 3
     awk -F '\t' 'NR > 1 && ($1 != "" || $2 != 0 || $4 != $5 || $3 !~ /^(main|worker-[12])$/) { exit 1 }' \
@@ -30,7 +30,7 @@ apart() {
         "$(awk -F '\t' '{ s += $6 } END { print s }' "$scratch/thread.tsv")" ] || fail "the formats differ"
 
     # not asked for: no thread anywhere
-    rfprof -d 1 -r 300 --max-stop 100 -q --columns pool_ms -o "$scratch/out.tsv" -o "$scratch/out.folded"
+    rfprof -d 2 -r 300 --max-stop 100 -q --columns pool_ms -o "$scratch/out.tsv" -o "$scratch/out.folded"
     expect_status 0 "without -t"
     ! grep -E 'worker-|^main' "$scratch/out.tsv" "$scratch/out.folded" || fail "threads without -t"
     awk -F '\t' '$2 == 3 { pool = $7 } END { exit !(pool > 0) }' "$scratch/out.tsv" || fail "$(cat "$scratch/out.tsv")"
