@@ -341,7 +341,8 @@ static enum rf_status decode_one(struct rf_session *s, const struct rf_snapshot 
     if (status == RF_OK)
         status = charge(s, s->profile, &s->explained, &d, snapshot->time_ns, err);
     /* a stack that was cut is copied once more, further */
-    if (snapshot->asleep && native.end != RF_UNWIND_TRUNCATED && s->mark.node[0] && (!s->calibration || s->mark.node[1]))
+    if (snapshot->asleep && native.end != RF_UNWIND_TRUNCATED && s->mark.node[0] &&
+        (!s->calibration || s->mark.node[1]))
         rf_engine_mark(s->engine, snapshot->tid, s->mark);
     while (status == RF_OK && rf_decode_waiting(s->decoder, &d))
         status = charge(s, s->profile, &s->explained, &d, snapshot->time_ns, err);

@@ -91,7 +91,7 @@ static bool was_asleep(const struct rf_hold *hold, int64_t result)
 enum copied { COPIED, NOT_COPIED, ASLEEP, WAITED };
 
 /* Everything that is done to a thread while it is held. */
-static enum copied copy_held(struct rf_engine *e, struct rf_thread *t, const struct rf_hold *hold,
+static enum copied copy_held(struct rf_engine *e, struct rf_thread *t, const struct rf_hold *hold, bool slept,
                              struct rf_snapshot *s)
 {
     if (!rf_stop_registers(hold, &e->regs))
@@ -99,6 +99,7 @@ static enum copied copy_held(struct rf_engine *e, struct rf_thread *t, const str
     int64_t result = rf_arch_convert(&e->regs, s);
     s->asleep = was_asleep(hold, result);
     e->stats.eintr += s->asleep && result == -EINTR;
+    s->asleep |= slept && s->in_syscall; /* some return with less than was asked for, or with another error */
     if (s->asleep && !e->idle)
         return ASLEEP;
     s->tid = t->tid;
@@ -136,7 +137,8 @@ static void fell_asleep(struct rf_thread *t, uint64_t runs, struct rf_snapshot *
                             .syscall = s->syscall};
 }
 
-static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu)
+/* slept: it did when it was looked at. */
+static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool slept)
 {
     if (e->n == e->n_slots && e->n < SLOTS_MAX && (e->slot[e->n] = rf_snapshot_new()) != NULL)
         e->n_slots++;
@@ -159,7 +161,7 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu)
     bool slow = hold.at_ns - hold.from_ns > LONG_STOP_NS && rf_thread_read_cpu(&e->threads, t);
     waited_ns = slow ? t->waited_ns - waited_ns : 0;
     bool before = !e->idle && waited_ns > hold.at_ns - e->tick_ns + WAKE_NS; /* we came: it was not running */
-    enum copied copied = before ? WAITED : copy_held(e, t, &hold, s);
+    enum copied copied = before ? WAITED : copy_held(e, t, &hold, slept, s);
     rf_resume(&e->stopper, &hold);
     uint64_t held = rf_now_ns() - hold.from_ns; /* for which it could not run, but for us could have */
     held -= waited_ns < held ? waited_ns : held;
@@ -190,7 +192,7 @@ static void look(struct rf_engine *e, struct rf_thread *t)
     char state = rf_thread_state(&e->threads, t, &cpu);
     t->busy = state == 'R';
     if (state == 'R')
-        sample(e, t, cpu);
+        sample(e, t, cpu, false);
     else if (state == 'X' || state == 'Z')
         e->list_old = true;
     else
@@ -223,12 +225,12 @@ static bool look_at_any(struct rf_engine *e, struct rf_thread *t)
         at->runs = t->runs;
         sleeps_on(e, t);
     } else if (state == 'R') {
-        sample(e, t, cpu);
+        sample(e, t, cpu, false);
     } else if (state == 'S') {
         if (e->woken == WOKEN_MAX)
             return false;
         e->woken++;
-        sample(e, t, cpu);
+        sample(e, t, cpu, true);
     } else if (state == 'X' || state == 'Z') {
         e->list_old = true;
     } else { /* stopped, or uninterruptible: what it waits for is told later, if it comes back */
