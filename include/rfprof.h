@@ -61,6 +61,11 @@ struct rf_session_options {
     double max_stop_percent; /* lower the rate when a thread was held longer than this share of a second */
     bool want_expr;          /* keep the text of each form, for RF_COLUMN_EXPR */
     bool want_query;         /* keep the whole text of each client's request, for RF_VIEW_QUERY: up to 4 KiB a text */
+    bool want_native;        /* keep the C functions, for rf_render.native and RF_VIEW_NATIVE */
+    bool want_builtin;       /* keep the builtins in progress, for RF_VIEW_BUILTIN */
+    bool want_threads;       /* keep threads apart */
+    bool want_log;           /* keep each sample's time and thread: 24 bytes each, 96 MiB at most */
+    bool idle;               /* sample sleeping threads too; weights are wall-clock time */
 };
 
 enum rf_target_state {
@@ -88,7 +93,16 @@ const char *rf_session_describe(const struct rf_session *s);
 /* The target's working directory when the session was opened; NULL when it could not be read. */
 const char *rf_session_folder(const struct rf_session *s);
 
-/* The account of a session: where each tick, sample and nanosecond went. */
+/* A part of the account, by name. */
+struct rf_part {
+    char name[40];
+    uint64_t ns;
+};
+enum { RF_PARTS = 3 };
+
+/* The account of a session: where each tick, sample and nanosecond went. Of CPU time, `charged` comes from the process's
+ * clock, all the rest from those of its threads; so the sum of the rest differs from it when something was lost. With
+ * `idle`, all the rest is wall-clock time, for which there is no other clock. */
 struct rf_account {
     uint64_t wall_ns; /* first to last tick */
     uint64_t ticks_asked, ticks_taken, ticks_late;
@@ -105,12 +119,17 @@ struct rf_account {
     uint64_t function_ns;  /* by a function whose line is not known */
     uint64_t runtime_ns;   /* by a named part of the runtime */
     uint64_t unknown_ns;   /* sampled but not decoded; the reasons are rows of the profile */
-    uint64_t unsampled_ns; /* charged - all of the above, when positive */
+    uint64_t pending_ns;   /* since each thread's last sample; and of pool workers for which no line was found yet */
+    uint64_t ended_ns;     /* CPU time that threads which ended, or the process if it ended, used after their last sample */
+    struct rf_part runtime[RF_PARTS], unknown[RF_PARTS]; /* the dearest parts of these two; a name may be empty */
+    bool idle;
+    uint64_t unlogged; /* samples of the profile that the log had no room for */
     uint64_t hold_n, hold_p50_ns, hold_p99_ns, hold_max_ns, hold_total_ns;
     /* Decoding quality: innermost compiled frames with a unique ip, with one line out of several ips, without */
     uint64_t ip_unique, ip_same_line, ip_open, ip_prologue;
 };
-void rf_session_account(const struct rf_session *s, struct rf_account *out);
+/* Looks once more at the clocks of all threads. */
+void rf_session_account(struct rf_session *s, struct rf_account *out);
 
 /* --- the profile ----------------------------------------------------------------------------------- */
 
@@ -120,9 +139,25 @@ const struct rf_profile *rf_session_profile(const struct rf_session *s);
 /* --- formats ----------------------------------------------------------------------------------------- */
 
 /* What rows of tables and frames of folded stacks are: see rf_views. */
-enum rf_view { RF_VIEW_LINE, RF_VIEW_FN, RF_VIEW_FILE, RF_VIEW_QUERY, RF_VIEW_EXPR };
-/* Further columns of tables, for views by line and by expression: see rf_columns. */
-enum rf_column { RF_COLUMN_COL, RF_COLUMN_EXPR, RF_COLUMNS };
+enum rf_view {
+    RF_VIEW_LINE,
+    RF_VIEW_FN,
+    RF_VIEW_FILE,
+    RF_VIEW_QUERY,
+    RF_VIEW_EXPR,
+    RF_VIEW_NATIVE,
+    RF_VIEW_BUILTIN,
+    RF_VIEW_THREAD,
+};
+/* Further columns of tables, see rf_columns. The first two are for views by line and by expression. */
+enum rf_column {
+    RF_COLUMN_COL,
+    RF_COLUMN_EXPR,
+    RF_COLUMN_POOL_MS,
+    RF_COLUMN_MAIN_MS,
+    RF_COLUMN_THREAD, /* needs rf_session_options.want_threads */
+    RF_COLUMNS,
+};
 
 struct rf_choice {
     const char *name, *about; /* one line for --help and the manual */
@@ -131,11 +166,16 @@ struct rf_choice {
 const struct rf_choice *rf_views(void);
 const struct rf_choice *rf_columns(void);
 
+/* What a reader of a table by builtin has to know, as one sentence. Tables for people say it themselves. */
+const char *rf_builtin_note(void);
+
 struct rf_render {
     enum rf_view view;
     enum rf_column column[RF_COLUMNS]; /* those asked for, each once */
     size_t n_columns;
+    bool threads;       /* keep threads apart: as root of stacks, and as RF_COLUMN_THREAD */
     bool no_text;       /* withhold text that came from no file: a number stands for each */
+    bool native;        /* the C functions stand below the Rayfall frames, in views by line, fn, file and expression */
     const char *folder; /* relative file names are shown as seen from there; NULL: as the target knows them */
     size_t rows;        /* table: at most so many rows, 0 for all */
     unsigned width;     /* table: columns of the terminal, 0 when unknown */
@@ -148,7 +188,10 @@ struct rf_format {
     const char *about;         /* one line for --help and the manual */
     /* Writes the whole profile. The caller checks ferror(to) and closes it. */
     enum rf_status (*write)(const struct rf_profile *p, const struct rf_render *how, FILE *to, struct rf_error *err);
+    /* What a session must have been asked to keep (want_log, want_native). Without the log it fails. */
+    unsigned wants;
 };
+enum { RF_WANTS_LOG = 1, RF_WANTS_NATIVE = 2 };
 
 /* The table of formats; it ends with an entry whose name is NULL. */
 const struct rf_format *rf_formats(void);

@@ -1,6 +1,7 @@
 /* session.c: one recording: from a tick to the profile, through every room of the library in turn. */
 #include "rfprof.h"
 
+#include "account.h"
 #include "calibrate.h"
 #include "profile/profile.h"
 #include "rayfall/decode.h"
@@ -33,15 +34,18 @@ struct rf_session {
     struct rf_unwinder *unwinder;
     struct rf_engine *engine;
     struct rf_profile *profile;
+    struct rf_tids *tids; /* NULL where threads are neither kept apart nor logged */
+    bool threads, log;
     struct rf_ticker ticker;
     struct rf_account account;
     struct explained explained;
     enum rf_target_state state;
     double rate, max_stop_percent;
     uint64_t first_ns, last_ns, checked_ns;
-    uint64_t charged_at_open;
     char describe[400];
     char folder[4096];
+    bool idle;
+    struct rf_mark mark; /* of the sample at hand */
 };
 
 static uint64_t now_ns(void)
@@ -113,6 +117,17 @@ static enum rf_status open_decoding(struct rf_session *s, struct rf_error *err)
     return rf_engine_open(&s->engine, s->process, &selector, err);
 }
 
+static bool keep_threads(struct rf_session *s, const struct rf_session_options *o)
+{
+    s->threads = o->want_threads;
+    s->log = o->want_log;
+    if (!s->threads && !s->log)
+        return true;
+    s->tids = rf_tids_new(s->process->pid);
+    return s->tids && (!s->log || (rf_profile_keep_log(s->profile, s->tids) &&
+                                   (!s->without || rf_profile_keep_log(s->without, s->tids))));
+}
+
 static void describe(struct rf_session *s)
 {
     char layout[256];
@@ -132,18 +147,24 @@ enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_
         status = calibrate(s, err);
     if (status == RF_OK)
         status = open_decoding(s, err);
-    if (status == RF_OK && !rf_decoder_want(s->decoder, o->want_expr, o->want_query))
+    if (status == RF_OK && !rf_decoder_want(s->decoder, o))
         status = rf_fail(err, RF_FAILURE, 0, "out of memory");
     if (status != RF_OK) {
         rf_session_close(s);
         return status;
+    }
+    if (!keep_threads(s, o)) {
+        rf_session_close(s);
+        return rf_fail(err, RF_FAILURE, 0, "out of memory");
     }
     describe(s);
     if (!rf_process_folder(s->process, s->folder, sizeof s->folder))
         s->folder[0] = '\0';
     s->rate = o->rate_hz;
     s->max_stop_percent = o->max_stop_percent;
-    s->charged_at_open = rf_process_cpu_ns(s->process);
+    s->idle = o->idle;
+    if (s->idle)
+        rf_engine_idle(s->engine);
     s->first_ns = s->last_ns = s->checked_ns = now_ns();
     rf_ticker_start(&s->ticker, s->first_ns, s->rate, s->first_ns ^ (uint64_t)s->process->pid << 32);
     *out = s;
@@ -160,6 +181,7 @@ void rf_session_close(struct rf_session *s)
     rf_decoder_free(s->decoder);
     rf_profile_free(s->without);
     rf_profile_free(s->profile);
+    rf_tids_free(s->tids);
     rf_images_close(s->images);
     rf_process_close(s->process);
     free(s);
@@ -200,13 +222,81 @@ const struct rf_profile *rf_session_profile(const struct rf_session *s)
     return s->calibration ? s->without : s->profile;
 }
 
+/* The root of a thread's stacks, where threads are kept apart. UINT32_MAX when out of memory. */
+static uint32_t root_of(struct rf_session *s, struct rf_profile *p, pid_t tid, bool worker)
+{
+    char comm[32];
+    const struct rf_tid *t = rf_tids_find(s->tids, tid);
+    if (!t || (worker && !t->worker))
+        t = rf_tids_add(s->tids, tid, rf_process_comm(s->process, tid, comm), worker);
+    if (!t || !s->threads)
+        return t ? 0 : UINT32_MAX;
+    struct rf_frame root = {.kind = RF_KIND_THREAD, .file = {"", 0}, .fn = t->name, .named = true};
+    return rf_profile_place(p, 0, &root, 1);
+}
+
+/* Charges a stack with samples of one thread. */
+static void charge_node(struct rf_session *s, struct rf_profile *p, uint32_t node, const struct rf_decoded *d,
+                        uint64_t time_ns)
+{
+    rf_profile_charge(p, node, d->samples,
+                      (struct rf_charge){.weight_ns = d->weight_ns, .pool_ns = d->worker ? d->weight_ns : 0});
+    uint64_t left = d->weight_ns;
+    for (uint32_t n = s->log ? d->samples : 0; n; n--) {
+        struct rf_event event = {.time_ns = time_ns, .weight_ns = left / n, .node = node, .tid = d->tid};
+        rf_log_add(rf_profile_log(p), event);
+        left -= event.weight_ns;
+    }
+}
+
+static enum rf_status charge(struct rf_session *s, struct rf_profile *p, struct explained *explained,
+                             const struct rf_decoded *d, uint64_t time_ns, struct rf_error *err)
+{
+    if (d->n == 0)
+        return RF_OK;
+    uint32_t root = s->tids ? root_of(s, p, d->tid, d->worker) : 0;
+    uint32_t node = root == UINT32_MAX ? root : rf_profile_place(p, root, d->frame, d->n);
+    if (node == UINT32_MAX)
+        return rf_fail(err, RF_FAILURE, 0, "out of memory with %zu stacks", rf_profile_nodes(p));
+    explained->ns[d->how] += d->weight_ns;
+    charge_node(s, p, node, d, time_ns);
+    s->mark.node[p == s->without] = node;
+    s->mark.how[p == s->without] = (uint8_t)d->how;
+    s->mark.pool = d->worker;
+    return RF_OK;
+}
+
+/* Threads that sleep on are charged where their last samples were. */
+static void charge_sleepers(struct rf_session *s)
+{
+    size_t n;
+    const struct rf_asleep *v = rf_engine_asleep(s->engine, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct rf_mark *m = &v[i].mark;
+        struct rf_decoded d = {.tid = v[i].tid, .worker = m->pool, .samples = 1, .weight_ns = v[i].weight_ns};
+        charge_node(s, s->profile, m->node[0], &d, v[i].time_ns);
+        s->explained.ns[m->how[0]] += d.weight_ns;
+        if (s->calibration) {
+            charge_node(s, s->without, m->node[1], &d, v[i].time_ns);
+            s->without_explained.ns[m->how[1]] += d.weight_ns;
+        }
+    }
+}
+
 /* Bytecode that runs before there were enough observations, or work that is charged to the stack of another thread. */
 static enum rf_status add_without(struct rf_session *s, const struct rf_snapshot *snapshot, bool bytecode,
                                   const struct rf_decoded *d, struct rf_error *err)
 {
     static const struct rf_frame no_layout = {.file = {"<unknown>", 9}, .fn = {"<no layout>", 11}, .named = true};
-    s->without_explained.ns[bytecode ? RF_NOT_EXPLAINED : d->how] += snapshot->cpu_ns;
-    return rf_profile_add(s->without, bytecode ? &no_layout : d->frame, bytecode ? 1 : d->n, snapshot->cpu_ns, err);
+    struct rf_decoded known = *d;
+    known.weight_ns = snapshot->weight_ns;
+    known.samples = 1;
+    if (bytecode) {
+        known.frame = &no_layout;
+        known.n = 1;
+        known.how = RF_NOT_EXPLAINED;
+    }
+    return charge(s, s->without, &s->without_explained, &known, snapshot->time_ns, err);
 }
 
 /* The layout is believed: with all that it says, or, where that was changed on the way, from here on. */
@@ -218,6 +308,7 @@ static void settle(struct rf_session *s, bool as_it_was)
         s->without = swap;
         s->explained = s->without_explained;
     }
+    rf_engine_unmark(s->engine);
     rf_calibration_free(s->calibration);
     s->calibration = NULL;
     describe(s);
@@ -242,16 +333,20 @@ static enum rf_status decode_one(struct rf_session *s, const struct rf_snapshot 
         if (verdict == RF_BELIEVED)
             settle(s, s->runtime.layout.exec_ps == ps && s->runtime.off == off);
     }
+    s->mark = (struct rf_mark){.pool = false};
     struct rf_decoded d = rf_decode(s->decoder, snapshot, &native);
     enum rf_status status = RF_OK;
     if (s->calibration)
         status = add_without(s, snapshot, !snapshot->main_thread || rf_runs_bytecode(&s->runtime, &native), &d, err);
-    if (status != RF_OK)
-        return status;
-    if (d.n == 0)
-        return RF_OK;
-    s->explained.ns[d.how] += d.weight_ns;
-    return rf_profile_add(s->profile, d.frame, d.n, d.weight_ns, err);
+    if (status == RF_OK)
+        status = charge(s, s->profile, &s->explained, &d, snapshot->time_ns, err);
+    /* a stack that was cut is copied once more, further */
+    if (snapshot->asleep && native.end != RF_UNWIND_TRUNCATED && s->mark.node[0] &&
+        (!s->calibration || s->mark.node[1]))
+        rf_engine_mark(s->engine, snapshot->tid, s->mark);
+    while (status == RF_OK && rf_decode_waiting(s->decoder, &d))
+        status = charge(s, s->profile, &s->explained, &d, snapshot->time_ns, err);
+    return status;
 }
 
 /* The layout is refused when running frames contradict it, before a user has believed a line of it. */
@@ -303,15 +398,31 @@ enum rf_status rf_session_tick(struct rf_session *s, struct rf_error *err)
     s->account.ticks_taken++;
     s->account.ticks_late += rf_ticker_advance(&s->ticker, now);
     s->last_ns = now;
-    uint64_t charged = rf_process_cpu_ns(s->process);
-    if (charged > s->charged_at_open)
-        s->account.charged_ns = charged - s->charged_at_open;
+    uint64_t charged = rf_process_cpu_ns(s->process), opened = rf_engine_stats(s->engine)->opened_cpu_ns;
+    if (charged > opened)
+        s->account.charged_ns = charged - opened;
+    charge_sleepers(s);
     for (size_t i = 0; status == RF_OK && i < n; i++)
         status = decode_one(s, v[i], err);
     return status == RF_OK ? check_trial(s, err) : status;
 }
 
-void rf_session_account(const struct rf_session *s, struct rf_account *out)
+/* What is in no sample: known by the threads' own clocks, but for those that have ended. */
+static void account_for_rest(struct rf_session *s, struct rf_account *a)
+{
+    const struct rf_engine_stats *e = rf_engine_stats(s->engine);
+    struct rf_engine_rest rest = rf_engine_rest(s->engine);
+    uint64_t charged = rf_process_cpu_ns(s->process), waiting = s->calibration ? 0 : rf_decoder_waiting_ns(s->decoder);
+    bool gone = s->state != RF_RUNNING || charged < e->opened_cpu_ns;
+    if (!gone)
+        a->charged_ns = charged - e->opened_cpu_ns;
+    uint64_t known = e->sampled_ns + (gone ? 0 : rest.pending_ns);
+    a->idle = s->idle;
+    a->pending_ns = waiting + (gone ? 0 : s->idle ? rest.wall_ns : rest.pending_ns);
+    a->ended_ns = !s->idle && (gone || rest.changed) && a->charged_ns > known ? a->charged_ns - known : 0;
+}
+
+void rf_session_account(struct rf_session *s, struct rf_account *out)
 {
     const struct rf_engine_stats *e = rf_engine_stats(s->engine);
     const struct rf_decode_stats *d = rf_decoder_stats(s->decoder);
@@ -331,6 +442,8 @@ void rf_session_account(const struct rf_session *s, struct rf_account *out)
     out->lost_timeout = e->lost_timeout;
     out->lost_traced = e->lost_traced;
     out->lost_other = e->lost_other;
+    const struct rf_log *log = rf_profile_log(rf_session_profile(s));
+    out->unlogged = log ? log->missed : 0;
     out->hold_n = e->hold.n;
     out->hold_p50_ns = rf_hist_percentile(&e->hold, 0.5);
     out->hold_p99_ns = rf_hist_percentile(&e->hold, 0.99);
@@ -340,6 +453,6 @@ void rf_session_account(const struct rf_session *s, struct rf_account *out)
     out->ip_same_line = d->ip_same_line;
     out->ip_open = d->ip_open;
     out->ip_prologue = d->ip_prologue;
-    uint64_t sampled = out->line_ns + out->function_ns + out->runtime_ns + out->unknown_ns;
-    out->unsampled_ns = out->charged_ns > sampled ? out->charged_ns - sampled : 0;
+    account_for_rest(s, out);
+    rf_account_name(out, rf_session_profile(s));
 }

@@ -80,6 +80,12 @@ static bool take_format(struct options *o, const char *text)
     return false;
 }
 
+static bool take_idle(struct options *o, const char *text)
+{
+    (void)text;
+    return o->idle = true;
+}
+
 /* The index of a name, of n characters, in a table; -1 when it is not there. */
 static int choice(const struct rf_choice *table, const char *name, size_t n)
 {
@@ -104,6 +110,12 @@ static bool take_functions(struct options *o, const char *text)
     return true;
 }
 
+static bool take_native(struct options *o, const char *text)
+{
+    (void)text;
+    return o->native = true;
+}
+
 /* One that was named before keeps its place. */
 static void add_column(struct options *o, enum rf_column column)
 {
@@ -125,6 +137,12 @@ static bool take_columns(struct options *o, const char *text)
             return true;
         text += n + 1;
     }
+}
+
+static bool take_threads(struct options *o, const char *text)
+{
+    (void)text;
+    return o->threads = true;
 }
 
 static bool take_no_text(struct options *o, const char *text)
@@ -184,10 +202,14 @@ static const struct row rows[] = {
      take_output, "a file name that was not given before, 16 at most", NULL},
     {'f', "format", "NAME", "format of stdout, or of files whose extension says nothing", FOR_RECORD, take_format,
      "one of the formats that rfprof --help lists", NULL},
+    {'i', "idle", NULL, "wall-clock time: sleeping threads too; they are stopped once and may see EINTR", FOR_RECORD,
+     take_idle, NULL, NULL},
     {BY, "by", "VIEW", "what rows are (default line), see below", FOR_RECORD, take_by, "one of", rf_views},
     {'F', "functions", NULL, "short for --by fn", FOR_RECORD, take_functions, NULL, NULL},
+    {'n', "native", NULL, "the C functions that run, below the Rayfall frames", FOR_RECORD, take_native, NULL, NULL},
     {COLUMNS, "columns", "LIST", "further columns of tables, see below; commas between them", FOR_RECORD, take_columns,
      "names out of", rf_columns},
+    {'t', "threads", NULL, "keep threads apart: roots of stacks, a column of tables", FOR_RECORD, take_threads, NULL, NULL},
     {FULL_PATHS, "full-paths", NULL, "file names as seen from the target's working directory", FOR_RECORD,
      take_full_paths, NULL, NULL},
     {NO_TEXT, "no-text", NULL, "a number in place of text that clients sent", FOR_RECORD, take_no_text, NULL, NULL},
@@ -282,9 +304,13 @@ int options_parse(struct options *o, unsigned verb, const char *verb_name, int a
             return complain_usage("--%s '%s': expected %s", row->name, optarg, what);
         }
     }
-    if (o->n_columns && o->view != RF_VIEW_LINE && o->view != RF_VIEW_EXPR)
-        return complain_usage("--columns: only rows by line or expr have them, not those by %s",
-                              rf_views()[o->view].name);
+    bool forms = o->view == RF_VIEW_LINE || o->view == RF_VIEW_EXPR;
+    for (size_t i = 0; i < o->n_columns && !forms; i++)
+        if (o->column[i] == RF_COLUMN_COL || o->column[i] == RF_COLUMN_EXPR)
+            return complain_usage("--columns %s: only rows by line or expr have it, not those by %s",
+                                  rf_columns()[o->column[i]].name, rf_views()[o->view].name);
+    if (o->n_columns && o->view == RF_VIEW_BUILTIN)
+        return complain_usage("--columns: rows by builtin have columns of their own");
     if (verb == FOR_LAYOUT && optind < argc)
         o->file = argv[optind++];
     return optind < argc ? refuse_operand(argv[optind]) : 0;

@@ -14,7 +14,7 @@ struct options {
     enum rf_view view;
     enum rf_column column[RF_COLUMNS];
     size_t n_columns;
-    bool no_text, full_paths;
+    bool threads, no_text, full_paths, native, idle;
     const char *output[OUTPUTS_MAX];
     size_t n_outputs;
     const struct rf_format *format; /* NULL: not given */

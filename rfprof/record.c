@@ -172,6 +172,10 @@ static void tell_beginning(const struct recording *r)
     for (size_t i = 0; i < r->n_outputs; i++)
         if (r->output[i].chosen && !r->output[i].terminal)
             note("%s gets format %s; -f chooses another", r->output[i].name, r->output[i].format->name);
+    if (o->view == RF_VIEW_BUILTIN)
+        note("%s", rf_builtin_note());
+    if (o->idle)
+        note("sleeping threads are stopped too, once for each sleep: a system call of theirs may return EINTR");
     if (o->verbose)
         note("found %s", rf_session_describe(r->session));
 }
@@ -180,7 +184,11 @@ static void tell_beginning(const struct recording *r)
 static enum rf_status finish(struct recording *r, struct rf_error *err)
 {
     const struct options *o = r->options;
-    struct rf_render how = {.view = o->view, .n_columns = o->n_columns, .no_text = o->no_text};
+    struct rf_render how = {.view = o->view,
+                            .n_columns = o->n_columns,
+                            .threads = o->threads,
+                            .no_text = o->no_text,
+                            .native = o->native};
     memcpy(how.column, o->column, sizeof how.column);
     if (o->full_paths)
         how.folder = rf_session_folder(r->session);
@@ -211,8 +219,10 @@ static void tell_end(const struct recording *r, const struct rf_account *a, uint
         note("first tick %.1f ms after the start", (double)(r->first_tick_ns - r->started_ns) / 1e6);
     summary_print(stderr, a, r->options->verbose);
     double slept = summary_slept_percent(a, wall_ns);
-    if (a->samples && slept >= 50)
-        note("the target slept %.0f %% of the time (or waited for a CPU); shares are of what it ran", slept);
+    if (a->samples && slept >= 50 && !a->idle)
+        note("the target slept %.0f %% of the time (or waited for a CPU); shares are of what it ran; -i shows where it "
+             "slept",
+             slept);
 }
 
 static enum rf_status no_samples(const struct rf_account *a, uint64_t wall_ns, struct rf_error *err)
@@ -222,16 +232,17 @@ static enum rf_status no_samples(const struct rf_account *a, uint64_t wall_ns, s
                        (double)wall_ns / 1e9);
     rf_fail(err, RF_NO_SAMPLES, 0, "no samples in %.1f s: the target slept %.0f %% of the time", (double)wall_ns / 1e9,
             summary_slept_percent(a, wall_ns));
-    rf_hint(err, "only threads that are running are sampled; is it the right process, not stopped, and busy now?");
+    rf_hint(err, "only threads that are running are sampled; is it the right process, not stopped, and busy now? "
+                 "-i shows where it sleeps");
     return RF_NO_SAMPLES;
 }
 
-static bool asks_for_expr(const struct options *o)
+static bool asks_for(const struct options *o, enum rf_column column)
 {
-    bool asks = o->view == RF_VIEW_EXPR;
     for (size_t i = 0; i < o->n_columns; i++)
-        asks |= o->column[i] == RF_COLUMN_EXPR;
-    return asks;
+        if (o->column[i] == column)
+            return true;
+    return false;
 }
 
 static enum rf_status record(struct recording *r, struct rf_error *err)
@@ -239,13 +250,21 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
     const struct options *o = r->options;
     struct rf_session_options how = {
         .pid = o->pid, .rate_hz = o->rate, .no_catalog = o->no_catalog, .max_stop_percent = o->max_stop};
-    how.want_expr = asks_for_expr(o);
+    how.idle = o->idle;
+    how.want_expr = o->view == RF_VIEW_EXPR || asks_for(o, RF_COLUMN_EXPR);
     how.want_query = o->view == RF_VIEW_QUERY;
+    how.want_native = o->native || o->view == RF_VIEW_NATIVE;
+    how.want_builtin = o->view == RF_VIEW_BUILTIN;
+    how.want_threads = o->threads || o->view == RF_VIEW_THREAD || asks_for(o, RF_COLUMN_THREAD);
     struct rf_error trouble = {0}, unwritten = {0};
     struct rf_account account;
     enum rf_status status = catch_signals(r, err);
     if (status == RF_OK)
         status = prepare_outputs(r, err);
+    for (size_t i = 0; i < r->n_outputs && status == RF_OK; i++) {
+        how.want_log |= (r->output[i].format->wants & RF_WANTS_LOG) != 0;
+        how.want_native |= (r->output[i].format->wants & RF_WANTS_NATIVE) != 0;
+    }
     if (status == RF_OK)
         status = rf_session_open(&r->session, &how, err);
     if (status == RF_OK && o->full_paths && !rf_session_folder(r->session))

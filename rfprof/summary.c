@@ -47,16 +47,45 @@ static void put_ticks(FILE *to, const struct rf_account *a)
     fputs(*between == ',' ? "\n" : "  samples lost: none\n", to);
 }
 
+/* " (name 1.5 %, name 0.3 %)": what is worth a mention. */
+static void put_parts(FILE *to, const struct rf_part part[RF_PARTS], uint64_t all)
+{
+    size_t i = 0;
+    for (; i < RF_PARTS && percent(part[i].ns, all) >= 0.05; i++)
+        fprintf(to, "%s%s %.1f %%", i ? ", " : " (", part[i].name, percent(part[i].ns, all));
+    if (i)
+        putc(')', to);
+}
+
+static void put_log(FILE *to, const struct rf_account *a)
+{
+    if (a->unlogged)
+        fprintf(to, "  not in the output of format perf, which was full: the last %" PRIu64 " samples\n", a->unlogged);
+}
+
 static void put_cpu(FILE *to, const struct rf_account *a)
 {
-    uint64_t seen = a->line_ns + a->function_ns + a->runtime_ns + a->unknown_ns + a->unsampled_ns;
-    fprintf(to, "  CPU time charged by the kernel: %.3f s\n", (double)a->charged_ns / 1e9);
-    if (seen)
-        fprintf(to,
-                "  explained: %.1f %% by line, %.1f %% by function only, %.1f %% runtime; "
-                "%.1f %% not decoded, %.1f %% not sampled\n",
-                percent(a->line_ns, seen), percent(a->function_ns, seen), percent(a->runtime_ns, seen),
-                percent(a->unknown_ns, seen), percent(a->unsampled_ns, seen));
+    uint64_t explained = a->line_ns + a->function_ns + a->runtime_ns;
+    uint64_t all = explained + a->unknown_ns + a->pending_ns + a->ended_ns;
+    double charged = (double)a->charged_ns / 1e9, found = (double)all / 1e9;
+    fprintf(to, "  CPU time charged by the kernel: %.3f s", charged);
+    if (a->idle)
+        fprintf(to, "; wall-clock time of all threads: %.3f s\n", found);
+    else if (a->charged_ns)
+        fprintf(to, ", accounted for: %.3f s (%+.2f %%)\n", found, 100 * (found - charged) / charged);
+    else
+        putc('\n', to);
+    if (!all)
+        return;
+    fprintf(to, "  explained: %.1f %% by line, %.1f %% by function only, %.1f %% runtime", percent(a->line_ns, all),
+            percent(a->function_ns, all), percent(a->runtime_ns, all));
+    put_parts(to, a->runtime, all);
+    fprintf(to, "; %.1f %% not decoded", percent(a->unknown_ns, all));
+    put_parts(to, a->unknown, all);
+    fprintf(to, ", not sampled: %.1f %% since the last sample", percent(a->pending_ns, all));
+    if (a->ended_ns)
+        fprintf(to, ", %.1f %% by threads that ended", percent(a->ended_ns, all));
+    putc('\n', to);
 }
 
 static void put_holds(FILE *to, const struct rf_account *a)
@@ -76,6 +105,7 @@ static void put_holds(FILE *to, const struct rf_account *a)
 void summary_print(FILE *to, const struct rf_account *a, bool verbose)
 {
     put_ticks(to, a);
+    put_log(to, a);
     put_cpu(to, a);
     put_holds(to, a);
     uint64_t frames = a->ip_unique + a->ip_same_line + a->ip_open + a->ip_prologue;

@@ -9,7 +9,7 @@ expect_exit 0 "$RFPROF" -p "$target" -d 0.3
 says 'sampling [0-9]+ at 100 Hz for 0.3 s'
 says '[0-9]+ of [0-9]+ ticks'
 says 'samples lost'
-says 'explained: .*by line, .*by function only, .*runtime; .*not decoded, .*not sampled'
+says 'explained: .*by line, .*by function only, .*runtime.*; .*not decoded, .*not sampled'
 says 'threads were held: p50 .*p99'
 expect_exit 0 "$RFPROF" -v -p "0x$(printf %x "$target")" -d 0.3
 says 'found rayforce'

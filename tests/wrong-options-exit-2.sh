@@ -28,7 +28,8 @@ wrong "columns 'col,depth': expected names out of col, expr" -p 1 --columns col,
 wrong "columns 'col,'" -p 1 --columns col,
 wrong "columns ''" -p 1 --columns=
 wrong "columns needs an argument: names out of col, expr" -p 1 --columns
-wrong 'columns: only rows by line or expr' -p 1 --columns col -F
+wrong 'columns col: only rows by line or expr' -p 1 --columns col -F
+wrong 'columns: rows by builtin have' -p 1 --columns pool_ms --by builtin
 wrong "check takes no --no-text" check --no-text
 wrong "no option --nonsense" --nonsense
 wrong "no option -z" -qz

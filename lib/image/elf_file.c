@@ -258,6 +258,7 @@ void rf_image_close_file(struct rf_image *image)
     if (image->late) {
         for (size_t i = 0; i < RF_CACHE_PAGES; i++)
             free(image->late->page[i].bytes);
+        rf_elf_close_debug(image->late);
         free(image->late->symbol);
         free(image->late->names);
     }

@@ -48,6 +48,10 @@ struct rf_image_late {
     size_t names_size;
     struct rf_cfi cfi; /* without bias */
     struct rf_file_page page[RF_CACHE_PAGES];
+    bool debug_read, separate_tried;
+    struct rf_image *separate; /* the debug file of a stripped one */
+    struct Elf *debug_elf;     /* libelf's and libdw's, of a file with debug information */
+    struct Dwarf *debug;
 };
 
 struct rf_image {
@@ -79,6 +83,8 @@ bool rf_elf_bias(const struct rf_image *image, uint64_t start, uint64_t offset, 
 /* The build-id in the notes of a program header table, as hex; "" when there is none. read gets file offsets. */
 void rf_elf_build_id(const Elf64_Phdr *phdr, size_t n, bool (*read)(void *ctx, uint64_t off, void *to, size_t size),
                      void *ctx, char hex[2 * RF_BUILD_ID_MAX + 1]);
+/* Gives back what rf_image_line and rf_image_separate_at hold. */
+void rf_elf_close_debug(struct rf_image_late *late);
 /* Reads the symbols unless that was tried already. */
 void rf_elf_read_symbols(const struct rf_image *image);
 

@@ -49,6 +49,14 @@ bool rf_image_find(const struct rf_image *image, const char *name, struct rf_sym
 bool rf_image_find_base(const struct rf_image *image, const char *base, unsigned char type, struct rf_symbol *out);
 /* The function that contains addr. */
 bool rf_image_function_at(const struct rf_image *image, uint64_t addr, struct rf_symbol *out);
+/* The same by the symbols that the distribution ships apart, /usr/lib/debug/.build-id, if that file is installed here.
+ */
+bool rf_image_separate_at(const struct rf_image *image, uint64_t addr, struct rf_symbol *out);
+/* Where the function that contains addr begins, by the call frame information: for code without symbols. */
+bool rf_image_function_start(const struct rf_image *image, uint64_t addr, uint64_t *start);
+/* Source file and line of the instruction at addr, in the function itself where it was inlined there. False without
+ * debug information (rf_image_has_dwarf); the file's name lives as long as the image. */
+bool rf_image_line(const struct rf_image *image, uint64_t addr, const char **file, uint32_t *line);
 /* Calls visit for every symbol with a name and a section; stops when it returns false. */
 void rf_image_each_symbol(const struct rf_image *image, bool (*visit)(void *ctx, const struct rf_symbol *s), void *ctx);
 

@@ -21,9 +21,9 @@ struct text {
 struct frame {
     UT_hash_handle hh;
     struct frame_key {
-        const struct text *file, *fn, *expr, *query; /* interned: equal texts are the same object */
+        const struct text *file, *fn, *expr, *query, *thread; /* interned: equal texts are the same object */
         uint32_t line, col;
-        uint64_t named; /* as wide as the rest: the key is hashed as bytes and must have no padding */
+        uint64_t named, kind; /* as wide as the rest: the key is hashed as bytes and must have no padding */
     } key;
     uint32_t id;
 };
@@ -37,6 +37,7 @@ struct rf_profile {
     uint32_t *slot; /* node numbers by hash of (parent, frame); 0 is free, since the root is nobody's child */
     size_t n_slots; /* a power of two, at least twice n_nodes */
     uint64_t samples, weight_ns;
+    struct rf_log *log;
 };
 
 /* Makes room for one more element of a growing array. */
@@ -107,6 +108,9 @@ void rf_profile_free(struct rf_profile *p)
         HASH_DEL(p->texts, t);
         free(t);
     }
+    if (p->log)
+        free(p->log->event);
+    free(p->log);
     free(p->by_id);
     free(p->node);
     free(p->slot);
@@ -139,10 +143,12 @@ uint32_t rf_profile_intern(struct rf_profile *p, const struct rf_frame *frame)
                             .fn = intern_text(p, frame->fn),
                             .expr = intern_text(p, frame->expr),
                             .query = intern_text(p, frame->query),
+                            .thread = intern_text(p, frame->thread),
                             .line = frame->line,
                             .col = frame->col,
-                            .named = frame->named};
-    if (!key.file || !key.fn || !key.expr || !key.query)
+                            .named = frame->named,
+                            .kind = frame->kind};
+    if (!key.file || !key.fn || !key.expr || !key.query || !key.thread)
         return UINT32_MAX;
     struct frame *f;
     HASH_FIND(hh, p->frames, &key, sizeof key, f);
@@ -182,12 +188,13 @@ uint32_t rf_profile_child(struct rf_profile *p, uint32_t parent, uint32_t frame)
     return (uint32_t)p->n_nodes++;
 }
 
-void rf_profile_charge(struct rf_profile *p, uint32_t node, uint64_t samples, uint64_t weight_ns)
+void rf_profile_charge(struct rf_profile *p, uint32_t node, uint64_t samples, struct rf_charge charge)
 {
     p->node[node].self_samples += samples;
-    p->node[node].self_ns += weight_ns;
+    p->node[node].self_ns += charge.weight_ns;
+    p->node[node].pool_ns += charge.pool_ns;
     p->samples += samples;
-    p->weight_ns += weight_ns;
+    p->weight_ns += charge.weight_ns;
 }
 
 /* Bounds a text that came out of the target; a cut falls in front of a UTF-8 character, not into it. */
@@ -201,24 +208,44 @@ static struct rf_text bounded(struct rf_text t)
     return t;
 }
 
-enum rf_status rf_profile_add(struct rf_profile *p, const struct rf_frame *frame, size_t n, uint64_t weight_ns,
-                              struct rf_error *err)
+uint32_t rf_profile_place(struct rf_profile *p, uint32_t below, const struct rf_frame *frame, size_t n)
 {
-    if (!n)
-        return RF_OK;
-    uint32_t at = 0;
-    for (size_t i = 0; i < n; i++) {
+    uint32_t at = below;
+    for (size_t i = 0; i < n && at != UINT32_MAX; i++) {
         struct rf_frame f = frame[i];
         struct rf_text *const texts[] = {&f.file, &f.fn, &f.expr, &f.query};
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
             *texts[k] = bounded(*texts[k]);
         uint32_t id = rf_profile_intern(p, &f);
         at = id == UINT32_MAX ? id : rf_profile_child(p, at, id);
-        if (at == UINT32_MAX)
-            return rf_fail(err, RF_FAILURE, 0, "out of memory with %zu frames and %zu stacks", p->n_frames, p->n_nodes);
     }
-    rf_profile_charge(p, at, 1, weight_ns);
+    return at;
+}
+
+enum rf_status rf_profile_add(struct rf_profile *p, const struct rf_frame *frame, size_t n, struct rf_charge charge,
+                              struct rf_error *err)
+{
+    if (!n)
+        return RF_OK;
+    uint32_t at = rf_profile_place(p, 0, frame, n);
+    if (at == UINT32_MAX)
+        return rf_fail(err, RF_FAILURE, 0, "out of memory with %zu frames and %zu stacks", p->n_frames, p->n_nodes);
+    rf_profile_charge(p, at, 1, charge);
     return RF_OK;
+}
+
+bool rf_profile_keep_log(struct rf_profile *p, const struct rf_tids *tids)
+{
+    if (!p->log)
+        p->log = calloc(1, sizeof *p->log);
+    if (p->log)
+        p->log->tids = tids;
+    return p->log;
+}
+
+struct rf_log *rf_profile_log(const struct rf_profile *p)
+{
+    return p->log;
 }
 
 uint64_t rf_profile_samples(const struct rf_profile *p)
@@ -250,7 +277,9 @@ struct rf_frame rf_profile_frame(const struct rf_profile *p, size_t i)
                              .col = key->col,
                              .expr = as_text(key->expr),
                              .query = as_text(key->query),
-                             .named = key->named};
+                             .thread = as_text(key->thread),
+                             .named = key->named,
+                             .kind = (enum rf_kind)key->kind};
 }
 
 size_t rf_profile_nodes(const struct rf_profile *p)

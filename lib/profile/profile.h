@@ -2,15 +2,26 @@
 #ifndef RF_PROFILE_H
 #define RF_PROFILE_H
 
-#include "rfprof.h"
+#include "log.h"
 
-/* A Rayfall frame as the decoder names it. Texts are raw bytes of the target; formats escape them. All zero but file
+enum rf_kind {
+    RF_KIND_RAYFALL, /* a function or a form of the language, or a row of ours such as <runtime> */
+    RF_KIND_NATIVE,  /* a C function. file: its source, else the base name of the object that it is in; fn: its symbol, else
+                      * its address in the object; line 0 without debug information */
+    RF_KIND_INTERPRETER, /* likewise, but of the interpreter itself: Rayfall frames stand for it wherever there are some */
+    RF_KIND_BUILTIN, /* a builtin of the language in progress. fn: its name; file "" */
+    RF_KIND_THREAD,  /* the root of a thread's stack, where threads are kept apart. fn: its name; file "" */
+};
+
+/* A frame as the decoder names it. Texts are raw bytes of the target; formats escape them. All zero but file
  * and line is a valid frame: what is not known, or was not asked for, is 0 or empty. */
 struct rf_frame {
+    enum rf_kind kind;
     struct rf_text file, fn;
     uint32_t line;        /* 1-based; 0: not known */
     uint32_t col;         /* 1-based byte column where the form starts; 0: not known */
     struct rf_text expr;  /* beginning of the form's source text, spaces squeezed */
+    struct rf_text thread; /* only in printable profiles: whose row it is, where tables keep threads apart */
     struct rf_text query; /* on the root frame of a text that a client is having run: the whole text, spaces squeezed */
     bool named; /* fn is a function's name, or one of ours such as <result>. Where the file is <ipc> or <repl>,
                  * any other fn counts as the beginning of the text itself, which --no-text withholds */
@@ -19,11 +30,23 @@ struct rf_frame {
 struct rf_profile *rf_profile_new(void); /* NULL when out of memory */
 void rf_profile_free(struct rf_profile *p);
 
-/* Adds one sample: frames root first, its weight in nanoseconds of CPU time. Texts are copied on first sight,
+/* CPU time, and how much of it threads of the pool used on behalf of the stack. */
+struct rf_charge {
+    uint64_t weight_ns, pool_ns;
+};
+
+/* Adds one sample: frames root first, and its weight. Texts are copied on first sight,
  * at most RF_TEXT_MAX bytes of them. A stack of no frames is not added. RF_FAILURE when out of memory. */
 enum { RF_TEXT_MAX = 4096 };
-enum rf_status rf_profile_add(struct rf_profile *p, const struct rf_frame *frame, size_t n, uint64_t weight_ns,
+enum rf_status rf_profile_add(struct rf_profile *p, const struct rf_frame *frame, size_t n, struct rf_charge charge,
                               struct rf_error *err);
+
+/* The node of a stack below another one, 0 being the root: what rf_profile_add charges. UINT32_MAX when out of memory. */
+uint32_t rf_profile_place(struct rf_profile *p, uint32_t below, const struct rf_frame *frame, size_t n);
+
+/* The log is kept from this call on; tids must outlive the profile. False when out of memory. */
+bool rf_profile_keep_log(struct rf_profile *p, const struct rf_tids *tids);
+struct rf_log *rf_profile_log(const struct rf_profile *p); /* NULL when it is not kept */
 
 uint64_t rf_profile_samples(const struct rf_profile *p);
 uint64_t rf_profile_weight_ns(const struct rf_profile *p);
@@ -36,6 +59,7 @@ struct rf_frame rf_profile_frame(const struct rf_profile *p, size_t i);
 struct rf_node {
     uint32_t parent, frame;
     uint64_t self_samples, self_ns;
+    uint64_t pool_ns; /* the part of self_ns that threads of the pool used */
 };
 size_t rf_profile_nodes(const struct rf_profile *p);
 struct rf_node rf_profile_node(const struct rf_profile *p, size_t i);
@@ -44,6 +68,6 @@ struct rf_node rf_profile_node(const struct rf_profile *p, size_t i);
  * UINT32_MAX when out of memory. */
 uint32_t rf_profile_intern(struct rf_profile *p, const struct rf_frame *frame);
 uint32_t rf_profile_child(struct rf_profile *p, uint32_t parent, uint32_t frame);
-void rf_profile_charge(struct rf_profile *p, uint32_t node, uint64_t samples, uint64_t weight_ns);
+void rf_profile_charge(struct rf_profile *p, uint32_t node, uint64_t samples, struct rf_charge charge);
 
 #endif

@@ -9,7 +9,7 @@ struct rf_builtin {
     int8_t type;     /* RAY_UNARY, RAY_BINARY, RAY_VARY */
     uint8_t attrs;
     const char *fn;  /* symbol of the C function */
-    int64_t symbol;  /* its name in the language */
+    int64_t symbol;  /* its name in the language, the first that was given to it */
 };
 
 struct rf_builtins;
@@ -22,6 +22,10 @@ const struct rf_builtin *rf_builtins_object(const struct rf_builtins *b, uint64_
 /* Can a C function of this name be the builtin's, or the part of it that the compiler split off (.part.0) or that the source
  * calls name_impl, name_body, name_inner? */
 bool rf_builtin_runs(const struct rf_builtin *b, const char *function);
+/* One that a C function of this name can be; NULL without one. */
+const struct rf_builtin *rf_builtins_running(const struct rf_builtins *b, const char *function);
+/* Its name in the language; lives as long as the builtins. The symbol's number where it cannot be read. */
+struct rf_text rf_builtins_name(const struct rf_builtins *b, const struct rf_builtin *one);
 /* True when a function of this name is that of some builtin. */
 bool rf_builtins_any_runs(const struct rf_builtins *b, const char *function);
 

@@ -20,6 +20,10 @@ enum rf_op {
 /* Sets of opcodes, as bits. */
 typedef uint64_t rf_ops;
 #define RF_OP(op) ((rf_ops)1 << (op))
+/* Those that call a function object which they found on the operand stack. */
+#define RF_CALLS                                                                                                       \
+    (RF_OP(OP_CALL1) | RF_OP(OP_CALL2) | RF_OP(OP_CALLN) | RF_OP(OP_CALLF) | RF_OP(OP_CALLG1) | RF_OP(OP_CALLG2) |      \
+     RF_OP(OP_CALLGN))
 
 enum { RF_CODE_MAX = 1 << 16, RF_DEPTH_UNKNOWN = -1 };
 

@@ -5,10 +5,11 @@
 #include "pool.h"
 #include "result.h"
 #include "stack.h"
+#include "wait.h"
 
 #include <stdlib.h>
 
-enum { EXPRESSION_BYTES = 256 * 1024 };
+enum { EXPRESSION_BYTES = 256 * 1024, WAITING_MAX = 64, TASK_FRAMES_MAX = 64 };
 static const uint64_t WAITING_MAX_NS = 2000000000;
 
 /* Reads the snapshot, and the live process where the snapshot has nothing. */
@@ -16,6 +17,15 @@ struct view {
     struct rf_memory memory;
     const struct rf_snapshot *s;
     const struct rf_memory *live;
+};
+
+/* A worker's samples that no window was found for yet, and their native frames, outermost first. */
+struct waiting {
+    pid_t tid;
+    uint32_t samples;
+    uint64_t ns;
+    size_t n;
+    struct rf_frame frame[TASK_FRAMES_MAX];
 };
 
 struct rf_decoder {
@@ -32,10 +42,15 @@ struct rf_decoder {
     uint64_t epoch, handlers;
     struct rf_stack main, other; /* of the main thread; of the thread at hand where it is another */
     struct rf_expressions expressions;
-    bool want_query;
+    bool want_query, want_builtin;
+    struct rf_natives *natives;  /* NULL: native frames are not wanted */
+    struct waiting *waiting;     /* by thread, or, with native frames, by sample; the last holds those without room, too */
+    size_t n_waiting;
+    uint64_t waiting_since;
+    bool due, idle;              /* they can be charged: to the main thread's stack, or to the pool itself */
     struct rf_result result;     /* of the main thread */
     struct rf_window window;     /* that the main thread's last sample saw */
-    uint64_t waiting_ns, waiting_since; /* CPU time of workers that no window was found for yet */
+    char wait_name[32];          /* of the thread at hand */
     char *texts;                 /* what the frames of main point to, once copied */
     size_t texts_size;
 };
@@ -58,7 +73,8 @@ struct rf_decoder *rf_decoder_new(const struct rf_runtime *rt, const struct rf_m
     d->sources = rf_sources_new();
     d->builtins = rf_builtins_new(rt, live);
     d->slots = rf_slots_new(rt, live);
-    if (d->names && d->sources && d->builtins && d->slots)
+    d->waiting = calloc(WAITING_MAX, sizeof *d->waiting);
+    if (d->names && d->sources && d->builtins && d->slots && d->waiting)
         d->lambdas = rf_lambdas_new(rt, live, d->names, d->sources);
     if (!d->lambdas) {
         rf_decoder_free(d);
@@ -79,19 +95,24 @@ void rf_decoder_free(struct rf_decoder *d)
     rf_slots_free(d->slots);
     free(d->expressions.bytes);
     rf_result_free(&d->result);
+    rf_natives_free(d->natives);
+    free(d->waiting);
     free(d->texts);
     free(d);
 }
 
-bool rf_decoder_want(struct rf_decoder *d, bool expr, bool query)
+bool rf_decoder_want(struct rf_decoder *d, const struct rf_session_options *o)
 {
-    d->want_query = query;
-    if (expr && !d->expressions.bytes) {
+    d->want_query = o->want_query;
+    d->want_builtin = o->want_builtin;
+    if (o->want_native && !d->natives)
+        d->natives = rf_natives_new(d->rt);
+    if (o->want_expr && !d->expressions.bytes) {
         d->expressions.size = EXPRESSION_BYTES;
         d->expressions.bytes = malloc(EXPRESSION_BYTES);
     }
-    d->expressions.wanted = expr && d->expressions.bytes;
-    return d->expressions.wanted == expr;
+    d->expressions.wanted = o->want_expr && d->expressions.bytes;
+    return d->expressions.wanted == o->want_expr && (!o->want_native || d->natives);
 }
 
 struct rf_probe *rf_decoder_probe(struct rf_decoder *d)
@@ -121,6 +142,8 @@ static void rayfall_frames(struct rf_decoder *d, const struct rf_snapshot *s, co
                         .stats = &d->stats,
                         .expressions = &d->expressions,
                         .want_query = d->want_query,
+                        .want_builtin = d->want_builtin,
+                        .natives = d->natives,
                         .out = st,
                         .interpreter = {.rt = d->rt,
                                         .lambdas = d->lambdas,
@@ -191,9 +214,7 @@ static void mark_cut_stack(struct rf_stack *st, const struct rf_native_stack *na
     const char *why = native->end == RF_UNWIND_ROOT        ? "<torn>"
                       : native->end == RF_UNWIND_TRUNCATED ? "<truncated>"
                                                            : "<unwind>";
-    memmove(st->frame + 1, st->frame, (st->n < RF_FRAMES_MAX ? st->n : RF_FRAMES_MAX - 1) * sizeof *st->frame);
-    st->n += st->n < RF_FRAMES_MAX;
-    st->frame[0] = (struct rf_frame){.file = text("<unknown>"), .fn = text(why), .named = true};
+    rf_stack_push_root(st, &(struct rf_frame){.file = text("<unknown>"), .fn = text(why), .named = true});
 }
 
 static void decode_stack(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native,
@@ -201,64 +222,179 @@ static void decode_stack(struct rf_decoder *d, const struct rf_snapshot *s, cons
 {
     uint64_t bare = d->stats.bare;
     bool whole = native->end == RF_UNWIND_ROOT;
-    st->n = 0;
+    st->n = st->n_rayfall = 0;
     rayfall_frames(d, s, native, st);
-    if (s->main_thread && st->n)
-        rf_result_remember(&d->result, native, &st->frame[0]);
-    if (st->n == 0 && whole && d->stats.bare == bare) {
+    const struct rf_frame *root = rf_stack_first(st);
+    if (s->main_thread && root)
+        rf_result_remember(&d->result, native, root);
+    if (!root && whole && d->stats.bare == bare) {
         struct rf_frame f = {.file = text("<runtime>"), .fn = runtime_name(native), .named = true};
         bool result = s->main_thread && rf_result_explains(&d->result, native, &f);
-        rf_stack_push(st, &f);
+        rf_stack_push_root(st, &f);
         st->how = result ? RF_BY_A_LINE : RF_BY_RUNTIME;
-    } else if (st->n == 0 || !whole) {
-        if (st->n == 0)
+    } else if (!root || !whole) {
+        if (!root)
             st->how = RF_NOT_EXPLAINED;
         mark_cut_stack(st, native);
     }
 }
 
-static struct rf_decoded give(const struct rf_stack *st, uint64_t weight_ns)
+static struct rf_decoded give(const struct rf_stack *st, const struct rf_snapshot *s)
 {
-    return (struct rf_decoded){st->frame, st->n, st->how, weight_ns};
+    return (struct rf_decoded){
+        .frame = st->frame, .n = st->n, .how = st->how, .tid = s->tid, .samples = 1, .weight_ns = s->weight_ns};
+}
+
+/* The stack of another thread is the main thread's, as far as its line and what that calls; behind it come the C
+ * functions of its own. */
+static void stand_on_main(struct rf_decoder *d, struct rf_stack *st)
+{
+    size_t n = d->main.n;
+    while (n > 0 && (d->main.frame[n - 1].kind == RF_KIND_NATIVE || d->main.frame[n - 1].kind == RF_KIND_INTERPRETER))
+        n--;
+    memcpy(st->frame, d->main.frame, n * sizeof *st->frame);
+    st->n = n;
+    st->n_rayfall = d->main.n_rayfall;
+    st->how = d->main.how;
+}
+
+static void stand_on_pool(struct rf_stack *st)
+{
+    st->n = st->n_rayfall = 0;
+    rf_stack_push(st, &(struct rf_frame){.file = text("<runtime>"), .fn = text("<pool idle>"), .named = true});
+    st->how = RF_BY_RUNTIME;
+}
+
+static struct rf_decoded joined(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native)
+{
+    if (!d->natives)
+        return give(&d->main, s);
+    stand_on_main(d, &d->other);
+    for (size_t i = rf_task_frames(native); i-- > 0;) {
+        struct rf_frame f = rf_natives_frame(d->natives, native, i);
+        rf_stack_push(&d->other, &f);
+    }
+    return give(&d->other, s);
+}
+
+static void let_wait(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native)
+{
+    size_t at = 0, n = d->natives ? rf_task_frames(native) : 0;
+    if (!d->n_waiting)
+        d->waiting_since = s->time_ns;
+    while (at < d->n_waiting && (d->natives || d->waiting[at].tid != s->tid))
+        at++;
+    if (at == WAITING_MAX)
+        at--;
+    struct waiting *w = &d->waiting[at];
+    if (at == d->n_waiting) {
+        d->n_waiting++;
+        w->tid = s->tid;
+        w->ns = w->n = w->samples = 0;
+        for (size_t i = n < TASK_FRAMES_MAX ? n : TASK_FRAMES_MAX; i-- > 0;)
+            w->frame[w->n++] = rf_natives_frame(d->natives, native, i);
+    }
+    w->ns += s->weight_ns;
+    w->samples++;
 }
 
 /* A worker's sample: the main thread's stack where both saw the same window; else its time waits for one. */
-static struct rf_decoded decode_worker(struct rf_decoder *d, const struct rf_snapshot *s, enum rf_role role)
+static struct rf_decoded decode_worker(struct rf_decoder *d, const struct rf_snapshot *s,
+                                       const struct rf_native_stack *native, enum rf_role role)
 {
     struct rf_window window = rf_window_of(d->rt, s);
-    if (d->main.n && (role == RF_WRITER || (role == RF_WORKER_BUSY && rf_window_same(&window, &d->window))))
-        return give(&d->main, s->cpu_ns);
-    if (!d->waiting_ns)
-        d->waiting_since = s->time_ns;
-    d->waiting_ns += s->cpu_ns;
-    struct rf_decoded none = {.how = RF_BY_RUNTIME};
-    if (s->time_ns - d->waiting_since < WAITING_MAX_NS)
-        return none;
-    none.weight_ns = d->waiting_ns; /* no line dispatches: the pool itself took it */
-    d->waiting_ns = 0;
-    d->other.n = 0;
-    rf_stack_push(&d->other, &(struct rf_frame){.file = text("<runtime>"), .fn = text("<pool idle>"), .named = true});
-    none.frame = d->other.frame;
-    none.n = d->other.n;
-    return none;
+    struct rf_decoded out = {.how = RF_BY_RUNTIME, .tid = s->tid};
+    if (d->main.n && (role == RF_WRITER || (role == RF_WORKER_BUSY && rf_window_same(&window, &d->window)))) {
+        out = joined(d, s, native);
+    } else {
+        let_wait(d, s, native);
+        /* no line dispatches: the pool itself took it */
+        d->due = d->idle = s->time_ns - d->waiting_since >= WAITING_MAX_NS;
+    }
+    out.worker = role != RF_WRITER;
+    return out;
+}
+
+bool rf_decode_waiting(struct rf_decoder *d, struct rf_decoded *out)
+{
+    if (!d->due || !d->n_waiting) {
+        d->due = d->idle = false;
+        return false;
+    }
+    const struct waiting *w = &d->waiting[--d->n_waiting];
+    if (d->idle)
+        stand_on_pool(&d->other);
+    else
+        stand_on_main(d, &d->other);
+    for (size_t i = 0; i < w->n; i++)
+        rf_stack_push(&d->other, &w->frame[i]);
+    *out = (struct rf_decoded){.frame = d->other.frame,
+                               .n = d->other.n,
+                               .how = d->other.how,
+                               .tid = w->tid,
+                               .worker = true,
+                               .samples = w->samples,
+                               .weight_ns = w->ns};
+    return true;
+}
+
+static struct rf_decoded decode_thread(struct rf_decoder *d, const struct rf_snapshot *s,
+                                       const struct rf_native_stack *native)
+{
+    enum rf_role role = s->main_thread ? RF_OTHER_THREAD : rf_role_of(native);
+    if (d->natives && !d->n_waiting)
+        rf_natives_trim(d->natives);
+    if (role != RF_OTHER_THREAD)
+        return decode_worker(d, s, native, role);
+    struct rf_stack *st = s->main_thread ? &d->main : &d->other;
+    decode_stack(d, s, native, st);
+    if (!s->main_thread)
+        return give(st, s);
+    if (!keep_texts(d, st))
+        st->n = 0;
+    d->window = rf_window_of(d->rt, s);
+    d->due = d->window.open && st->n;
+    return give(st, s);
+}
+
+/* What a sleeping thread waits for is its innermost frame: of this sample only, since others are charged to the main
+ * thread's stack. The runtime's own waits need no other name. */
+static void add_wait(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native,
+                     struct rf_decoded *to)
+{
+    struct rf_stack *st = to->frame == d->main.frame ? &d->main : &d->other;
+    if (!to->n || to->n == RF_FRAMES_MAX)
+        return;
+    st->frame[to->n] = rf_wait_frame(s, native, d->wait_name);
+    if (to->n == 1 && to->how == RF_BY_RUNTIME && to->frame[0].fn.n && to->frame[0].fn.s[0] != '<')
+        to->frame++;
+    else
+        to->n++;
+}
+
+/* A worker that waits for its next task. */
+static struct rf_decoded decode_idle_worker(struct rf_decoder *d, const struct rf_snapshot *s)
+{
+    stand_on_pool(&d->other);
+    struct rf_decoded out = give(&d->other, s);
+    out.worker = true;
+    return out;
 }
 
 struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native)
 {
-    enum rf_role role = s->main_thread ? RF_OTHER_THREAD : rf_role_of(native);
-    if (role != RF_OTHER_THREAD)
-        return decode_worker(d, s, role);
-    struct rf_stack *st = s->main_thread ? &d->main : &d->other;
-    decode_stack(d, s, native, st);
-    if (!s->main_thread)
-        return give(st, s->cpu_ns);
-    if (!keep_texts(d, st))
-        st->n = 0;
-    d->window = rf_window_of(d->rt, s);
-    uint64_t weight_ns = s->cpu_ns;
-    if (d->window.open) {
-        weight_ns += d->waiting_ns;
-        d->waiting_ns = 0;
-    }
-    return give(st, weight_ns);
+    if (!s->asleep)
+        return decode_thread(d, s, native);
+    bool idle = !s->main_thread && rf_role_of(native) == RF_WORKER_IDLE;
+    struct rf_decoded out = idle ? decode_idle_worker(d, s) : decode_thread(d, s, native);
+    add_wait(d, s, native, &out);
+    return out;
+}
+
+uint64_t rf_decoder_waiting_ns(const struct rf_decoder *d)
+{
+    uint64_t ns = 0;
+    for (size_t i = 0; i < d->n_waiting; i++)
+        ns += d->waiting[i].ns;
+    return ns;
 }

@@ -3,6 +3,7 @@
 #define RF_DECODE_H
 
 #include "layout/layout.h"
+#include "pool.h"
 #include "probe.h"
 #include "profile/profile.h"
 #include "unwind/unwind.h"
@@ -18,7 +19,10 @@ struct rf_decoded {
     const struct rf_frame *frame; /* root first; valid until the next call */
     size_t n;
     enum rf_explained how;
-    uint64_t weight_ns;           /* to charge it with: the snapshot's, and what workers left for it. n is 0 when nothing is */
+    pid_t tid;
+    bool worker;        /* the thread belongs to the pool */
+    uint32_t samples;   /* to charge the stack with; n is 0 when nothing is, or not yet */
+    uint64_t weight_ns;
 };
 
 struct rf_decode_stats {
@@ -32,12 +36,17 @@ struct rf_decoder;
 /* rt and live must outlive it. NULL when out of memory. */
 struct rf_decoder *rf_decoder_new(const struct rf_runtime *rt, const struct rf_memory *live);
 void rf_decoder_free(struct rf_decoder *d);
-/* Whether frames have the text of their form, and that of a client's whole request. False when out of memory. */
-bool rf_decoder_want(struct rf_decoder *d, bool expr, bool query);
+/* What is wanted besides functions and lines: see struct rf_session_options. False when out of memory. */
+bool rf_decoder_want(struct rf_decoder *d, const struct rf_session_options *o);
 /* What the engine's selector should consult. */
 struct rf_probe *rf_decoder_probe(struct rf_decoder *d);
 /* The main thread's snapshot of a tick goes first: the work of pool workers stands on its stack. */
 struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native);
+/* What else can be charged now: samples of pool workers that waited for the main thread's. To be called after rf_decode
+ * until it returns false. */
+bool rf_decode_waiting(struct rf_decoder *d, struct rf_decoded *out);
+/* Time of workers that has not been charged to a stack yet. */
+uint64_t rf_decoder_waiting_ns(const struct rf_decoder *d);
 const struct rf_decode_stats *rf_decoder_stats(const struct rf_decoder *d);
 
 #endif

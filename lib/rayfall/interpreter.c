@@ -142,6 +142,20 @@ static bool is_entry(const struct rf_interpreter *in, const struct rf_native_sta
     return part == RF_PART_UNKNOWN ? pc < in->handlers : part == RF_PART_ENTRY;
 }
 
+/* The function object whose work is done while this instruction is in progress and something runs below it. Forcing a
+ * deferred result is the work of the call before, which left it. */
+static uint64_t in_progress(const struct rf_ip_view *v, const struct rf_instruction *i)
+{
+    if (!v->below)
+        return 0;
+    if (RF_CALLS & RF_OP(i->op))
+        return v->called;
+    const struct rf_instruction *left = i->op == OP_FORCE ? rf_code_ending(&v->fn->code, i->start) : NULL;
+    if (!left || !(RF_CALLS & RF_OP(left->op)) || left->callee < 0 || (size_t)left->callee >= v->fn->n_consts)
+        return 0;
+    return left->by_name ? rf_names_value(v->names, v->fn->symbols[left->callee]) : v->fn->consts[left->callee];
+}
+
 /* The line of the function that runs, when all candidates agree on it. */
 static enum rf_ip_found live_line(const struct rf_ip_view *v, struct rf_activation *a)
 {
@@ -155,6 +169,7 @@ static enum rf_ip_found live_line(const struct rf_ip_view *v, struct rf_activati
     if (n == 0 || !v->fn->code.sound) /* opcodes that are not known: where its instructions are is not known either */
         return RF_IP_OPEN;
     *a = at_ip(v->fn, c[0]->end);
+    a->called = in_progress(v, c[0]);
     for (size_t i = 1; i < n; i++) {
         struct rf_activation other = at_ip(v->fn, c[i]->end);
         if (other.line != a->line) {

@@ -11,6 +11,7 @@ struct rf_activation {
     uint32_t line; /* 1-based, 0: not known */
     bool placed;   /* the form itself is known, not only its line: it is at span */
     struct rf_span span;
+    uint64_t called; /* the function object that it runs; 0: none, or not known */
 };
 
 enum rf_ip_found { RF_IP_UNIQUE, RF_IP_SAME_LINE, RF_IP_OPEN, RF_IP_PROLOGUE, RF_IP_NONE };

@@ -1,12 +1,8 @@
 /* ip.c: the candidates for an interpreter frame's instruction. */
 #include "ip.h"
 
-#define CALLS                                                                                                          \
-    (RF_OP(OP_CALL1) | RF_OP(OP_CALL2) | RF_OP(OP_CALLN) | RF_OP(OP_CALLF) | RF_OP(OP_CALLG1) | RF_OP(OP_CALLG2) |      \
-     RF_OP(OP_CALLGN))
-
 /* Opcodes in progress while native code runs below the interpreter for long. */
-static const rf_ops call_like = CALLS | RF_OP(OP_CALLD) | RF_OP(OP_FORCE) | RF_OP(OP_TRYH) | RF_OP(OP_SCOPE_BEGIN) |
+static const rf_ops call_like = RF_CALLS | RF_OP(OP_CALLD) | RF_OP(OP_FORCE) | RF_OP(OP_TRYH) | RF_OP(OP_SCOPE_BEGIN) |
                                 RF_OP(OP_SCOPE_END) | RF_OP(OP_SCOPE_BEGIN_E) | RF_OP(OP_JMPF) | RF_OP(OP_MKCLOSURE);
 static const rf_ops any_op = ((rf_ops)1 << OP_COUNT) - 1;
 static const rf_ops jumps = RF_OP(OP_JMP) | RF_OP(OP_JMPF);
@@ -25,8 +21,8 @@ static const struct {
     {"ray_env_set", RF_OP(OP_STOREGLOBAL) | RF_OP(OP_STOREGLOBAL_W)},
     {"ray_retain", RF_OP(OP_LOADCONST) | RF_OP(OP_LOADCONST_W) | RF_OP(OP_LOADENV) | RF_OP(OP_LOADENVG) | RF_OP(OP_DUP) |
                        RF_OP(OP_LOADSELF) | RF_OP(OP_RESOLVE) | RF_OP(OP_RESOLVE_W) | RF_OP(OP_CALLF) | RF_OP(OP_CALLS)},
-    {"ray_lazy_materialize", RF_OP(OP_FORCE) | CALLS | RF_OP(OP_LOADENV) | RF_OP(OP_LOADENVG) | RF_OP(OP_JMPF)},
-    {"ray_release", RF_OP(OP_POP) | RF_OP(OP_STOREENV) | RF_OP(OP_RET) | RF_OP(OP_JMPF) | CALLS | RF_OP(OP_CALLS) |
+    {"ray_lazy_materialize", RF_OP(OP_FORCE) | RF_CALLS | RF_OP(OP_LOADENV) | RF_OP(OP_LOADENVG) | RF_OP(OP_JMPF)},
+    {"ray_release", RF_OP(OP_POP) | RF_OP(OP_STOREENV) | RF_OP(OP_RET) | RF_OP(OP_JMPF) | RF_CALLS | RF_OP(OP_CALLS) |
                         RF_OP(OP_CALLD) | RF_OP(OP_TRYH) | RF_OP(OP_SCOPE_BEGIN) | RF_OP(OP_SCOPE_END) | RF_OP(OP_FORCE)},
 };
 

@@ -19,7 +19,9 @@ enum {
     RAY_BINARY = 102, RAY_VARY = 103, RAY_STRING_ATOM = -13, RAY_SYMBOL_ATOM = -12,
 };
 
-enum { RAY_ATTR_SLICE = 0x10, RAY_ATTR_COMPILED = 0x40 /* of a lambda: has bytecode */,
+enum { RAY_ATTR_SLICE = 0x10,
+       RAY_ATTR_SPECIAL = 0x10 /* of a builtin: it gets its arguments as they are written */,
+       RAY_ATTR_COMPILED = 0x40 /* of a lambda: has bytecode */,
        RAY_ATTR_QUOTED = 0x20 /* of a symbol: itself, not what it names */ };
 
 /* Slots of a lambda, each 8 bytes behind the header. */

@@ -16,6 +16,20 @@ bool rf_window_same(const struct rf_window *a, const struct rf_window *b)
     return a->open && b->open && a->tasks == b->tasks;
 }
 
+static bool runs_tasks(const char *name)
+{
+    return rf_symbol_is(name, "worker_loop") || rf_symbol_is(name, "pool_run_steal") || rf_symbol_is(name, "pool_exec");
+}
+
+size_t rf_task_frames(const struct rf_native_stack *native)
+{
+    size_t n = 0;
+    while (n < native->n && !runs_tasks(native->frame[n].fn.name))
+        if (rf_symbol_is(native->frame[n++].fn.name, "pq_symflush_fn"))
+            break;
+    return n ? n : native->n > 0;
+}
+
 /* Threads of the pool are inside worker_loop for all their life. Directly above it stands the task, or on some releases
  * pool_run_steal or pool_exec and then the task. */
 enum rf_role rf_role_of(const struct rf_native_stack *native)

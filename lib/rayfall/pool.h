@@ -5,7 +5,7 @@
  * 585 of 585 observations). Threads are copied one after the other, so a worker's sample and the main thread's are joined
  * only where both saw the same window. CPU time of a worker that cannot be joined (it was caught between two tasks, or the
  * window had changed) waits for the next sample of the main thread inside a window: those are a fair draw of the lines
- * that dispatch. */
+ * that dispatch. Until then it is kept by thread. */
 #ifndef RF_POOL_H
 #define RF_POOL_H
 
@@ -29,5 +29,7 @@ enum rf_role {
     RF_WRITER,      /* of a parquet file: started by the main thread's line, outside the pool (release 2.4.0) */
 };
 enum rf_role rf_role_of(const struct rf_native_stack *native);
+/* How many of the innermost native frames of such a thread are its task's, not the pool's own; at least one. */
+size_t rf_task_frames(const struct rf_native_stack *native);
 
 #endif

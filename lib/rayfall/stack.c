@@ -26,13 +26,42 @@ struct walk {
     bool placed;
     bool walked;                /* its body is walked as a tree: its frames are those of the chain that follows */
     struct rf_text fn_file;
+    uint64_t called; /* the function object that it calls */
+    size_t left;     /* native frames that have not been looked at by push_native: the innermost so many */
 };
 
 void rf_stack_push(struct rf_stack *st, const struct rf_frame *f)
 {
     if (st->n < RF_FRAMES_MAX)
         st->frame[st->n++] = *f;
+    if (f->kind != RF_KIND_RAYFALL)
+        return;
+    st->n_rayfall++;
     st->how = f->line ? RF_BY_A_LINE : RF_BY_A_FUNCTION;
+}
+
+void rf_stack_push_root(struct rf_stack *st, const struct rf_frame *f)
+{
+    memmove(st->frame + 1, st->frame, (st->n < RF_FRAMES_MAX ? st->n : RF_FRAMES_MAX - 1) * sizeof *st->frame);
+    st->n += st->n < RF_FRAMES_MAX;
+    st->n_rayfall++;
+    st->frame[0] = *f;
+}
+
+const struct rf_frame *rf_stack_first(const struct rf_stack *st)
+{
+    for (size_t i = 0; i < st->n; i++)
+        if (st->frame[i].kind == RF_KIND_RAYFALL)
+            return &st->frame[i];
+    return NULL;
+}
+
+struct rf_frame *rf_stack_last(struct rf_stack *st)
+{
+    for (size_t i = st->n; i-- > 0;)
+        if (st->frame[i].kind == RF_KIND_RAYFALL)
+            return &st->frame[i];
+    return NULL;
 }
 
 /* Column and text of the form that a frame is at. */
@@ -110,7 +139,7 @@ static bool same_text(struct rf_text a, struct rf_text b)
 static void push_form(struct walk *k, const struct rf_frame *f)
 {
     struct rf_stack *st = k->w->out;
-    struct rf_frame *last = st->n ? &st->frame[st->n - 1] : NULL;
+    struct rf_frame *last = rf_stack_last(st);
     if (last && last->line == f->line && same_text(last->file, f->file) && same_text(last->fn, f->fn)) {
         last->col = f->col;
         last->expr = f->expr;
@@ -119,8 +148,8 @@ static void push_form(struct walk *k, const struct rf_frame *f)
     }
 }
 
-/* Top-level text has no function. A file's is <top>; a client's is known by its own beginning, and the first of its frames
- * carries the whole of it. */
+/* Top-level text has no function. A file's is <top>; a client's is known by its own beginning, and the first of its
+ * frames carries the whole of it. */
 static struct rf_frame top_frame(const struct walk *k, const struct rf_source *s)
 {
     struct rf_frame f = {.file = rf_source_place(s, k->from_client),
@@ -134,48 +163,137 @@ static struct rf_frame top_frame(const struct walk *k, const struct rf_source *s
     return f;
 }
 
-/* Ends the chain: its forms become frames of the function they are in, or of the top level. */
-static void flush(struct walk *k)
+static void push_native(struct walk *k, size_t i)
 {
-    struct rf_form form[RF_CHAIN_MAX];
-    const struct rf_source *sources[2];
-    size_t n_sources = 0, shown = 0;
-    if (!k->n_chain && !k->walked)
+    if (!k->w->natives)
         return;
-    const struct rf_source *own = k->fn ? source_at(k, k->fn->nfo) : NULL;
-    const struct rf_source *top = source_at(k, source_of_frame(k, k->n_chain ? k->chain[k->n_chain - 1] : 0));
-    if (own)
-        sources[n_sources++] = own;
-    if (top && top != own)
-        sources[n_sources++] = top;
-    struct rf_tree tree = {.names = k->w->interpreter.names,
-                           .builtins = k->w->builtins,
-                           .m = k->w->m,
-                           .s = k->s,
-                           .sites = k->w->sites,
-                           .within = own && k->placed ? own : NULL,
-                           .span = k->at};
-    rf_tree_chain(&tree, k->native, k->chain, k->n_chain, sources, n_sources, form);
-    for (size_t i = 0; i < k->n_chain && k->w->forms; i++)
-        k->w->forms[k->chain[i]] = form[i];
+    struct rf_frame f = rf_natives_frame(k->w->natives, k->native, i);
+    rf_stack_push(k->w->out, &f);
+}
+
+static void push_builtin(struct walk *k, const struct rf_builtin *b)
+{
+    struct rf_frame f = {.kind = RF_KIND_BUILTIN, .fn = rf_builtins_name(k->w->builtins, b), .named = true};
+    rf_stack_push(k->w->out, &f);
+}
+
+/* What native frame i runs: the function below it, or below what only passes the call on. NULL in a leaf frame. */
+static const char *runs_below(const struct walk *k, size_t i)
+{
+    while (i > 0 && rf_native_passes_on(&k->native->frame[i - 1]))
+        i--;
+    const char *name = i > 0 ? k->native->frame[i - 1].fn.name : NULL;
+    return i > 0 && !name ? "" : name;
+}
+
+/* The builtin that is meant, unless the C function that runs is another's. */
+static const struct rf_builtin *agreed(const struct walk *k, const struct rf_builtin *meant, const char *runs)
+{
+    if (meant && rf_builtin_runs(meant, runs))
+        return meant;
+    const struct rf_builtin *running = rf_builtins_running(k->w->builtins, runs);
+    return running ? running : meant;
+}
+
+/* The builtin that interpreter frame i calls, by the object in the operand slot. */
+static void push_called(struct walk *k, size_t i)
+{
+    const char *runs = k->w->want_builtin ? runs_below(k, i) : NULL;
+    if (!runs)
+        return;
+    const struct rf_builtin *b = agreed(k, k->called ? rf_builtins_object(k->w->builtins, k->called) : NULL, runs);
+    if (b)
+        push_builtin(k, b);
+}
+
+/* The builtin that evaluator frame i runs, by the head of its form. While arguments are evaluated only a special form
+ * is in progress. */
+static void push_head(struct walk *k, const struct rf_tree *tree, size_t i, const struct rf_form *form)
+{
+    const char *runs = k->w->want_builtin ? runs_below(k, i) : NULL;
+    if (!k->w->want_builtin || form->root)
+        return;
+    const struct rf_builtin *b = form->node ? rf_tree_head(tree, form->node) : NULL;
+    bool special = b && (b->attrs & RAY_ATTR_SPECIAL);
+    if (!special && (!runs || rf_symbol_is(runs, "ray_eval")))
+        return;
+    b = special ? b : agreed(k, b, runs);
+    if (b)
+        push_builtin(k, b);
+}
+
+/* The chain at its end: where each of its frames is, and whose source that is. */
+struct solved {
+    const struct rf_source *own, *top; /* of the function that the chain is in; of the top level */
+    struct rf_tree tree;
+    struct rf_form form[RF_CHAIN_MAX];
+};
+
+static void solve_chain(struct walk *k, struct solved *s)
+{
+    const struct rf_source *sources[2];
+    size_t n_sources = 0;
+    s->own = k->fn ? source_at(k, k->fn->nfo) : NULL;
+    s->top = source_at(k, source_of_frame(k, k->chain[k->n_chain - 1]));
+    if (s->own)
+        sources[n_sources++] = s->own;
+    if (s->top && s->top != s->own)
+        sources[n_sources++] = s->top;
+    s->tree = (struct rf_tree){.names = k->w->interpreter.names,
+                               .builtins = k->w->builtins,
+                               .m = k->w->m,
+                               .s = k->s,
+                               .sites = k->w->sites,
+                               .within = s->own && k->placed ? s->own : NULL,
+                               .span = k->at};
+    rf_tree_chain(&s->tree, k->native, k->chain, k->n_chain, sources, n_sources, s->form);
+    bool found = false;
     for (size_t i = 0; i < k->n_chain; i++) {
-        if (!form[i].source || form[i].root)
-            continue;
-        bool in_fn = form[i].source == own;
-        struct rf_frame f = {.file = k->fn_file, .fn = in_fn ? k->fn->name : text(""), .named = true};
-        if (!in_fn)
-            f = top_frame(k, form[i].source);
-        f.line = form[i].span.line + 1u;
-        if (form[i].node)
-            describe(k, &f, form[i].source, form[i].span);
-        push_form(k, &f);
-        shown++;
+        found = found || (s->form[i].source && !s->form[i].root);
+        if (k->w->forms)
+            k->w->forms[k->chain[i]] = s->form[i];
     }
-    if (!shown && k->walked) {
-        rf_stack_push(k->w->out, &(struct rf_frame){.file = k->fn_file, .fn = k->fn->name, .named = true});
-    } else if (!shown && !own && top) {
-        struct rf_frame f = top_frame(k, top);
+    if (!found && !s->own && s->top && !k->walked) {
+        struct rf_frame f = top_frame(k, s->top);
         push_form(k, &f);
+    }
+    if (!found && k->walked)
+        rf_stack_push(k->w->out, &(struct rf_frame){.file = k->fn_file, .fn = k->fn->name, .named = true});
+    k->walked = false;
+}
+
+/* A form becomes a frame of the function it is in, or of the top level. */
+static void push_solved(struct walk *k, const struct solved *s, const struct rf_form *form)
+{
+    if (!form->source || form->root)
+        return;
+    bool in_fn = form->source == s->own;
+    struct rf_frame f = {.file = k->fn_file, .fn = in_fn ? k->fn->name : text(""), .named = true};
+    if (!in_fn)
+        f = top_frame(k, form->source);
+    f.line = form->span.line + 1u;
+    if (form->node)
+        describe(k, &f, form->source, form->span);
+    push_form(k, &f);
+}
+
+/* Ends the chain. Native frames that it has run past go with it, those from `to` inwards are still to come. */
+static void flush(struct walk *k, size_t to)
+{
+    struct solved s; /* large: set as far as it is used */
+    size_t next = 0;
+    if (k->n_chain)
+        solve_chain(k, &s);
+    else if (k->walked)
+        rf_stack_push(k->w->out, &(struct rf_frame){.file = k->fn_file, .fn = k->fn->name, .named = true});
+    while (k->left > to) {
+        size_t i = --k->left;
+        push_native(k, i);
+        if (next == k->n_chain || k->chain[next] != i)
+            continue;
+        push_solved(k, &s, &s.form[next]);
+        push_head(k, &s.tree, i, &s.form[next]);
+        next++;
     }
     k->n_chain = 0;
     k->walked = false;
@@ -223,6 +341,7 @@ static void push_activation(void *ctx, const struct rf_activation *a)
     bool unfiled = source && rf_source_unfiled(source);
     k->at = a->span;
     k->placed = a->placed;
+    k->called = a->called;
     k->fn_file = file_of(k, a->fn);
     struct rf_frame f = {.file = k->fn_file, .fn = a->fn->name, .named = true};
     if (unfiled && !a->fn->named) { /* a function without a name in text without one: the text's beginning */
@@ -249,7 +368,7 @@ static void count(struct rf_decode_stats *s, enum rf_ip_found found)
 
 void rf_walk(struct rf_walk *w, const struct rf_snapshot *s, const struct rf_native_stack *native)
 {
-    struct walk k = {.w = w, .s = s, .native = native};
+    struct walk k = {.w = w, .s = s, .native = native, .left = native->n};
     sources_in_force(&k);
     for (size_t i = native->n; i-- > 0;) {
         const struct rf_native *f = &native->frame[i];
@@ -257,16 +376,20 @@ void rf_walk(struct rf_walk *w, const struct rf_snapshot *s, const struct rf_nat
             k.chain[k.n_chain++] = i;
         } else if (f->fn.name && f->fn.addr == w->rt->interpreter) {
             /* Known by its address, not by its name: every build has one. */
-            flush(&k);
+            flush(&k, i + 1);
+            push_native(&k, i);
+            k.left = i;
+            k.called = 0;
             count(w->stats, rf_interpreter_frame(&w->interpreter, native, i, push_activation, &k));
+            push_called(&k, i);
         } else if (switches_source(f->fn.name) || rf_symbol_is(f->fn.name, "call_lambda") ||
                    rf_symbol_is(f->fn.name, "call_lambda_impl")) {
-            flush(&k);
+            flush(&k, i);
             if (switches_source(f->fn.name))
                 k.fn = NULL; /* what follows is another text, not the function's body */
             else
                 enter_uncompiled(&k, i);
         }
     }
-    flush(&k);
+    flush(&k, 0);
 }

@@ -6,16 +6,22 @@
 #include "decode.h"
 #include "interpreter.h"
 #include "tree.h"
+#include "native.h"
 
 enum { RF_FRAMES_MAX = 8192 };
 
 struct rf_stack {
     struct rf_frame frame[RF_FRAMES_MAX]; /* root first; texts belong to the caches, valid for this epoch */
-    size_t n;
+    size_t n, n_rayfall;                  /* frames; those of them that are RF_KIND_RAYFALL */
     enum rf_explained how;
 };
 
 void rf_stack_push(struct rf_stack *st, const struct rf_frame *f);
+/* Puts a Rayfall frame in front of all others. */
+void rf_stack_push_root(struct rf_stack *st, const struct rf_frame *f);
+/* The outermost and the innermost Rayfall frame; NULL without one. */
+const struct rf_frame *rf_stack_first(const struct rf_stack *st);
+struct rf_frame *rf_stack_last(struct rf_stack *st);
 
 /* Where the texts of expressions are put, when they are asked for; what does not fit is left out. */
 struct rf_expressions {
@@ -33,13 +39,14 @@ struct rf_walk {
     struct rf_interpreter interpreter;
     struct rf_decode_stats *stats;
     struct rf_expressions *expressions;
-    bool want_query;
+    struct rf_natives *natives; /* NULL: native frames are not wanted */
+    bool want_query, want_builtin;
     struct rf_stack *out;
     struct rf_form *forms; /* NULL, or one for each native frame: at which form the tree walk was found */
 };
 
-/* Turns the native frames, outermost first, into frames of *out: functions of the bytecode interpreter and forms of the tree
- * walk. */
+/* Turns the native frames, outermost first, into frames of *out: functions of the bytecode interpreter and forms of the
+ * tree walk, and, where they are wanted, the builtins that these call and the native frames themselves. */
 void rf_walk(struct rf_walk *w, const struct rf_snapshot *s, const struct rf_native_stack *native);
 
 #endif

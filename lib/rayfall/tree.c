@@ -56,8 +56,7 @@ static bool form_of(const struct chain *ch, uint64_t node, struct rf_form *out)
     return false;
 }
 
-/* The builtin that the head of a form stands for; NULL when it is another function, or not known. */
-static const struct rf_builtin *head_of(const struct rf_tree *t, uint64_t node)
+const struct rf_builtin *rf_tree_head(const struct rf_tree *t, uint64_t node)
 {
     uint64_t head;
     struct rf_obj o;
@@ -82,7 +81,7 @@ static bool builtin_below(const struct chain *ch, size_t k)
  * from before. */
 static bool head_agrees(const struct chain *ch, size_t k, uint64_t node)
 {
-    const struct rf_builtin *head = builtin_below(ch, k) ? head_of(ch->t, node) : NULL;
+    const struct rf_builtin *head = builtin_below(ch, k) ? rf_tree_head(ch->t, node) : NULL;
     return !head || rf_builtin_runs(head, below(ch, k));
 }
 
@@ -226,7 +225,7 @@ static bool by_head(const struct chain *ch, size_t k, const struct rf_form *pare
     for (int64_t i = 0; i < o.len; i++) {
         struct rf_form form;
         const struct rf_builtin *head;
-        if (!rf_obj_plausible(element[i]) || !form_of(ch, element[i], &form) || !(head = head_of(ch->t, element[i])) ||
+        if (!rf_obj_plausible(element[i]) || !form_of(ch, element[i], &form) || !(head = rf_tree_head(ch->t, element[i])) ||
             !rf_builtin_runs(head, runs))
             continue;
         if (hits && form.span.line != out->span.line)

@@ -36,6 +36,9 @@ struct rf_form {
     bool root;                      /* the `do` that rayforce puts around a file's forms */
 };
 
+/* The builtin that the head of a form stands for; NULL when it is another function, or not known. */
+const struct rf_builtin *rf_tree_head(const struct rf_tree *t, uint64_t node);
+
 /* frames: indexes into native of one chain of ray_eval frames, oldest first; sources: in which the forms may stand, likeliest
  * first. Fills out[0 .. n). */
 void rf_tree_chain(const struct rf_tree *t, const struct rf_native_stack *native, const size_t *frames, size_t n,

@@ -24,6 +24,8 @@ static void put_frame(FILE *to, const struct rf_frame *f)
         return;
     }
     put_name(to, f->fn);
+    if (!f->file.n) /* a builtin or a thread is in no file */
+        return;
     fputs(" (", to);
     put_name(to, f->file);
     if (f->line)
@@ -36,7 +38,7 @@ static void put_frame(FILE *to, const struct rf_frame *f)
 enum rf_status rf_write_folded(const struct rf_profile *p, const struct rf_render *how, FILE *to, struct rf_error *err)
 {
     struct rf_profile *shown;
-    enum rf_status status = rf_printable(p, how, how->view == RF_VIEW_EXPR, &shown, err);
+    enum rf_status status = rf_printable(p, how, how->view == RF_VIEW_EXPR ? RF_APART_FORMS : 0, &shown, err);
     if (status != RF_OK)
         return status;
     size_t n = rf_profile_nodes(shown);

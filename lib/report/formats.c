@@ -2,10 +2,12 @@
 #include "formats.h"
 
 static const struct rf_format formats[] = {
-    {"table", {NULL}, "rows for people, the dearest first, with their shares", rf_write_table},
-    {"tsv", {".tsv", NULL}, "tab-separated, for databases: file line fn self_ms total_ms samples", rf_write_tsv},
-    {"folded", {".folded", ".txt", NULL}, "folded stacks, for flamegraph.pl and inferno", rf_write_folded},
-    {NULL, {NULL}, NULL, NULL},
+    {"table", {NULL}, "rows for people, the dearest first, with their shares", rf_write_table, 0},
+    {"tsv", {".tsv", NULL}, "tab-separated, for databases: file line fn self_ms total_ms samples", rf_write_tsv, 0},
+    {"folded", {".folded", ".txt", NULL}, "folded stacks, for flamegraph.pl and inferno", rf_write_folded, 0},
+    {"perf", {".perf", NULL}, "each sample as perf script prints it, C functions too, for tools that read perf",
+     rf_write_perf, RF_WANTS_LOG | RF_WANTS_NATIVE},
+    {NULL, {NULL}, NULL, NULL, 0},
 };
 
 const struct rf_format *rf_formats(void)

@@ -36,6 +36,7 @@ static void add_up(const struct rf_profile *p, const struct subtree *tree, uint3
     while (at) {
         struct rf_node node = rf_profile_node(p, at);
         row[node.frame].self_ns += node.self_ns;
+        row[node.frame].pool_ns += node.pool_ns;
         if (open[node.frame]++ == 0) {
             row[node.frame].total_ns += tree[at].ns;
             row[node.frame].samples += tree[at].samples;
@@ -79,7 +80,8 @@ static int compare_rows(const void *va, const void *vb)
         return c;
     if (a->frame.col != b->frame.col)
         return a->frame.col < b->frame.col ? -1 : 1;
-    return compare_text(a->frame.expr, b->frame.expr);
+    c = compare_text(a->frame.expr, b->frame.expr);
+    return c ? c : compare_text(a->frame.thread, b->frame.thread);
 }
 
 enum rf_status rf_rows(const struct rf_profile *printable, struct rf_row **out, struct rf_error *err)

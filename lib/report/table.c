@@ -1,4 +1,5 @@
 /* table.c: the dearest rows for a person in front of a terminal: shares first, then where and what. */
+#include "builtin.h"
 #include "escape.h"
 #include "formats.h"
 #include "rows.h"
@@ -9,8 +10,9 @@
 #include <string.h>
 #include <wchar.h>
 
-/* Columns: in front of the names; between them; of the narrowest name; of a column number, with its gap. */
-enum { NUMBERS = 27, GAP = 2, LEAST = 12, COL = 7 };
+/* Columns: in front of the names; between them; of the narrowest name; of a column number and of milliseconds, with
+ * their gaps. */
+enum { NUMBERS = 27, GAP = 2, LEAST = 12, COL = 7, MS = 11 };
 
 /* Columns that a character takes; what the locale does not know counts as one. */
 static size_t columns(const char *s, size_t n, size_t *len)
@@ -79,9 +81,9 @@ static char *where(const struct rf_frame *f)
     return n < 0 ? NULL : s;
 }
 
-/* The names in the rows: where, fn and, where it is shown, expr. */
+/* The names in the rows: the thread, where it is shown, where, fn and, likewise, expr. */
 struct widths {
-    size_t where, fn, expr; /* SIZE_MAX: as the name needs, since nothing follows */
+    size_t thread, where, fn, expr; /* SIZE_MAX: as the name needs, since nothing follows */
 };
 
 static size_t widest(size_t least, size_t most, size_t width)
@@ -92,20 +94,25 @@ static size_t widest(size_t least, size_t most, size_t width)
 
 /* How wide the first of the name columns is: as its widest name needs, but not to the others' cost; so on with the
  * next. The last has the rest of the terminal. */
-static struct widths fit(const struct rf_row *row, char *const *place, size_t n, unsigned terminal, bool col, bool expr)
+static struct widths fit(const struct rf_row *row, char *const *place, size_t n, unsigned terminal, const bool *extra)
 {
-    size_t where = 0, fn = 0, most = 60;
-    size_t taken = (size_t)NUMBERS + GAP + (col ? (size_t)COL : 0) + (expr ? (size_t)GAP : 0);
+    bool col = extra[RF_COLUMN_COL], expr = extra[RF_COLUMN_EXPR], apart = extra[RF_COLUMN_THREAD];
+    size_t where = 0, fn = 0, thread = 6, most = 60;
+    size_t taken = (size_t)NUMBERS + GAP + (col ? (size_t)COL : 0) + (expr ? (size_t)GAP : 0) +
+                   (size_t)MS * (extra[RF_COLUMN_POOL_MS] + (size_t)extra[RF_COLUMN_MAIN_MS]);
     size_t room = 2 * LEAST;
     for (size_t i = 0; i < n; i++) {
         where = widest(where, SIZE_MAX, width_of(text(place[i])));
         fn = widest(fn, SIZE_MAX, width_of(row[i].frame.fn));
+        thread = widest(thread, 20, width_of(row[i].frame.thread));
     }
+    if (apart)
+        taken += thread + GAP;
     if (terminal > taken + 2 * LEAST)
         room = terminal - taken;
     if (terminal)
         most = room * (expr ? 2u : 3u) / 5;
-    struct widths w = {.where = widest(5, most, where), .fn = SIZE_MAX, .expr = SIZE_MAX};
+    struct widths w = {.thread = thread, .where = widest(5, most, where), .fn = SIZE_MAX, .expr = SIZE_MAX};
     size_t rest = room > w.where + LEAST ? room - w.where : LEAST;
     if (expr)
         w.fn = widest(2, terminal ? rest / 2 : most, fn);
@@ -132,10 +139,13 @@ static void put_rows(const struct rf_row *row, char *const *place, size_t n, uin
     bool extra[RF_COLUMNS] = {false};
     for (size_t k = rf_columns_shown(how, column); k-- > 0;)
         extra[column[k]] = true;
-    bool col = extra[RF_COLUMN_COL], expr = extra[RF_COLUMN_EXPR];
-    struct widths w = fit(row, place, n, how->width, col, expr);
+    bool col = extra[RF_COLUMN_COL], expr = extra[RF_COLUMN_EXPR], apart = extra[RF_COLUMN_THREAD];
+    struct widths w = fit(row, place, n, how->width, extra);
     const char *strong = how->colour ? "\033[1m" : "", *plain = how->colour ? "\033[0m" : "";
-    fprintf(to, "%s  self   total    self ms  ", strong);
+    fprintf(to, "%s  self   total    self ms  %s%s", strong, extra[RF_COLUMN_POOL_MS] ? "  pool ms  " : "",
+            extra[RF_COLUMN_MAIN_MS] ? "  main ms  " : "");
+    if (apart)
+        put_name(to, text("thread"), w.thread, false, false);
     put_name(to, text(how->view == RF_VIEW_LINE || how->view == RF_VIEW_EXPR ? "where" : "file"), w.where, false,
              false);
     put_name(to, text("fn"), w.fn, false, !col && !expr);
@@ -145,6 +155,12 @@ static void put_rows(const struct rf_row *row, char *const *place, size_t n, uin
         bool hot = self >= 0.1 * all;
         fprintf(to, "%s%5.1f%%  %5.1f%%%s  %9.1f  ", hot ? strong : "", 100.0 * self / all, 100.0 * total / all,
                 hot ? plain : "", self / 1e6);
+        if (extra[RF_COLUMN_POOL_MS])
+            fprintf(to, "%9.1f  ", (double)row[i].pool_ns / 1e6);
+        if (extra[RF_COLUMN_MAIN_MS])
+            fprintf(to, "%9.1f  ", (double)(row[i].self_ns - row[i].pool_ns) / 1e6);
+        if (apart)
+            put_name(to, row[i].frame.thread, w.thread, false, false);
         put_name(to, text(place[i]), w.where, true, false);
         put_name(to, row[i].frame.fn, w.fn, false, !col && !expr);
         if (col)
@@ -157,12 +173,15 @@ static void put_rows(const struct rf_row *row, char *const *place, size_t n, uin
 
 enum rf_status rf_write_table(const struct rf_profile *p, const struct rf_render *how, FILE *to, struct rf_error *err)
 {
+    if (how->view == RF_VIEW_BUILTIN)
+        return rf_write_builtin_table(p, how, to, err);
     struct rf_profile *shown;
     struct rf_row *row = NULL;
     char **place = NULL;
     size_t n = 0;
     enum rf_column column[RF_COLUMNS];
-    enum rf_status status = rf_printable(p, how, rf_columns_shown(how, column) > 0, &shown, err);
+    size_t n_columns = rf_columns_shown(how, column);
+    enum rf_status status = rf_printable(p, how, rf_columns_apart(column, n_columns), &shown, err);
     if (status != RF_OK)
         return status;
     status = rf_rows(shown, &row, err);

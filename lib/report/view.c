@@ -15,12 +15,18 @@ static const struct rf_choice views[] = {
     [RF_VIEW_FILE] = {"file", "files"},
     [RF_VIEW_QUERY] = {"query", "texts that clients sent; for the rest, the outermost function"},
     [RF_VIEW_EXPR] = {"expr", "expressions: the forms of one line apart, with the columns col and expr"},
+    [RF_VIEW_NATIVE] = {"native", "C functions, the interpreter's own among them; no Rayfall"},
+    [RF_VIEW_BUILTIN] = {"builtin", "builtins and special forms, with what they call: name, total_ms, calls, avg_ms"},
+    [RF_VIEW_THREAD] = {"thread", "threads"},
     {NULL, NULL},
 };
 
 static const struct rf_choice columns[] = {
     [RF_COLUMN_COL] = {"col", "where in the line the form begins, in bytes from 1; 0: not known"},
     [RF_COLUMN_EXPR] = {"expr", "the beginning of the form's text"},
+    [RF_COLUMN_POOL_MS] = {"pool_ms", "the part of self_ms that workers of the pool used"},
+    [RF_COLUMN_MAIN_MS] = {"main_ms", "the rest of self_ms"},
+    [RF_COLUMN_THREAD] = {"thread", "the thread, of which each has rows of its own (as with -t)"},
     {NULL, NULL},
 };
 
@@ -42,10 +48,24 @@ size_t rf_columns_shown(const struct rf_render *how, enum rf_column out[RF_COLUM
         out[n++] = how->column[i];
         shown[how->column[i]] = true;
     }
-    for (enum rf_column c = 0; how->view == RF_VIEW_EXPR && c < RF_COLUMNS; c++)
+    if (how->threads && !shown[RF_COLUMN_THREAD] && how->view != RF_VIEW_THREAD)
+        out[n++] = RF_COLUMN_THREAD;
+    for (enum rf_column c = RF_COLUMN_COL; how->view == RF_VIEW_EXPR && c <= RF_COLUMN_EXPR; c++)
         if (!shown[c])
             out[n++] = c;
     return n;
+}
+
+unsigned rf_columns_apart(const enum rf_column *column, size_t n)
+{
+    unsigned apart = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (column[i] == RF_COLUMN_COL || column[i] == RF_COLUMN_EXPR)
+            apart |= RF_APART_FORMS;
+        if (column[i] == RF_COLUMN_THREAD)
+            apart |= RF_APART_THREADS;
+    }
+    return apart;
 }
 
 static bool is(struct rf_text t, const char *s)
@@ -98,15 +118,41 @@ struct making {
     const struct rf_profile *from;
     struct rf_profile *to, *withheld; /* each withheld text is a frame of the latter: they are numbered as first seen */
     const struct rf_render *how;
-    bool forms;
-    uint32_t *frame; /* of from -> of to, plus one; 0: not made yet */
-    uint32_t *node;
+    unsigned apart;
+    /* What a frame is in any thread: in `to` itself, but where threads have rows of their own it is put together from
+     * here and from the thread of each node. */
+    struct rf_profile *plain;
+    uint32_t *frame;  /* of from -> of plain, plus one; 0: not made yet */
+    uint32_t *node;   /* of from -> of to */
+    uint32_t *thread; /* of from -> of plain, plus one; NULL: threads have no rows of their own */
 };
+
+/* Does the view show frames of this kind? */
+static bool shows(const struct making *m, enum rf_kind kind)
+{
+    enum rf_view view = m->how->view;
+    switch (kind) {
+    case RF_KIND_RAYFALL:
+        return view != RF_VIEW_NATIVE && view != RF_VIEW_BUILTIN && view != RF_VIEW_THREAD;
+    case RF_KIND_NATIVE:
+        return view == RF_VIEW_NATIVE ||
+               (m->how->native && view != RF_VIEW_QUERY && view != RF_VIEW_BUILTIN && view != RF_VIEW_THREAD);
+    case RF_KIND_INTERPRETER:
+        return view == RF_VIEW_NATIVE;
+    case RF_KIND_BUILTIN:
+        return view == RF_VIEW_BUILTIN;
+    case RF_KIND_THREAD:
+        return view == RF_VIEW_THREAD || (m->how->threads && !m->thread);
+    }
+    return false;
+}
 
 /* Takes out of a frame what the view does not tell apart. */
 static struct rf_frame viewed(const struct making *m, struct rf_frame f)
 {
     enum rf_view view = m->how->view;
+    if (f.kind == RF_KIND_THREAD)
+        return f;
     if (view == RF_VIEW_QUERY && f.query.n) {
         f.file = (struct rf_text){"<ipc>", 5};
         f.fn = f.query;
@@ -115,9 +161,11 @@ static struct rf_frame viewed(const struct making *m, struct rf_frame f)
     bool lines = view == RF_VIEW_LINE || view == RF_VIEW_EXPR;
     if (!lines)
         f.line = 0;
+    if (view == RF_VIEW_NATIVE)
+        f.kind = RF_KIND_NATIVE;
     if (view == RF_VIEW_FILE)
         f.fn = (struct rf_text){0};
-    if (!lines || !m->forms) {
+    if (!lines || !(m->apart & RF_APART_FORMS)) {
         f.col = 0;
         f.expr = (struct rf_text){0};
     }
@@ -127,7 +175,7 @@ static struct rf_frame viewed(const struct making *m, struct rf_frame f)
 /* Takes out of a frame what clients sent. number is room for what stands there instead; false when out of memory. */
 static bool withhold(struct making *m, struct rf_frame *f, char *number, size_t size)
 {
-    if (!m->how->no_text || !unfiled(f->file))
+    if (!m->how->no_text || f->kind != RF_KIND_RAYFALL || !unfiled(f->file))
         return true;
     f->expr = (struct rf_text){0};
     if (f->named || !f->fn.n)
@@ -150,17 +198,18 @@ static uint32_t printable_frame(struct making *m, uint32_t from)
     if (!withhold(m, &f, number, sizeof number))
         return UINT32_MAX;
     struct rf_text path = {0};
-    if (m->how->folder)
+    if (m->how->folder && f.kind == RF_KIND_RAYFALL)
         f.file = path = rf_full_path(m->how->folder, f.file);
     char *file = f.file.s ? rf_escape(f.file) : NULL, *fn = rf_escape(f.fn), *expr = rf_escape(f.expr);
     uint32_t to = UINT32_MAX;
     if (file && fn && expr) {
-        struct rf_frame shown = {.file = {file, strlen(file)},
+        struct rf_frame shown = {.kind = f.kind,
+                                 .file = {file, strlen(file)},
                                  .fn = {fn, strlen(fn)},
                                  .line = f.line,
                                  .col = f.col,
                                  .expr = {expr, strlen(expr)}};
-        to = rf_profile_intern(m->to, &shown);
+        to = rf_profile_intern(m->plain, &shown);
     }
     free((char *)path.s);
     free(file);
@@ -172,45 +221,80 @@ static uint32_t printable_frame(struct making *m, uint32_t from)
 }
 
 /* The printable node of a node: that of its parent, where the view shows no frame of its own. */
-static uint32_t printable_node(struct making *m, struct rf_node node)
+static uint32_t printable_node(struct making *m, size_t i)
 {
+    struct rf_node node = rf_profile_node(m->from, i);
+    struct rf_frame f = rf_profile_frame(m->from, node.frame);
     uint32_t parent = m->node[node.parent];
-    if (m->how->view == RF_VIEW_QUERY && node.parent && !rf_profile_frame(m->from, node.frame).query.n)
+    struct rf_node above = rf_profile_node(m->to, parent);
+    bool root = !parent || rf_profile_frame(m->to, above.frame).kind == RF_KIND_THREAD;
+    if (m->thread)
+        m->thread[i] = m->thread[node.parent];
+    if (m->thread && f.kind == RF_KIND_THREAD) {
+        uint32_t thread = printable_frame(m, node.frame);
+        m->thread[i] = thread == UINT32_MAX ? 0 : thread + 1;
+        return thread == UINT32_MAX ? thread : parent;
+    }
+    if (!shows(m, f.kind) || (m->how->view == RF_VIEW_QUERY && f.kind == RF_KIND_RAYFALL && !root && !f.query.n))
         return parent;
     uint32_t frame = printable_frame(m, node.frame);
+    if (m->thread && frame != UINT32_MAX) {
+        f = rf_profile_frame(m->plain, frame);
+        if (m->thread[i])
+            f.thread = rf_profile_frame(m->plain, m->thread[i] - 1).fn;
+        frame = rf_profile_intern(m->to, &f);
+    }
     if (frame == UINT32_MAX)
         return frame;
-    if (m->how->view == RF_VIEW_FILE && parent && rf_profile_node(m->to, parent).frame == frame)
+    if (m->how->view == RF_VIEW_FILE && parent && above.frame == frame)
         return parent;
     return rf_profile_child(m->to, parent, frame);
 }
 
-enum rf_status rf_printable(const struct rf_profile *p, const struct rf_render *how, bool forms,
-                            struct rf_profile **out, struct rf_error *err)
+enum rf_status rf_printable_nodes(const struct rf_profile *p, const struct rf_render *how, unsigned apart,
+                                  struct rf_profile **out, uint32_t **nodes, struct rf_error *err)
 {
     size_t n = rf_profile_nodes(p);
+    bool rows = apart & RF_APART_THREADS && how->view != RF_VIEW_THREAD;
     struct making m = {.from = p,
                        .to = rf_profile_new(),
                        .withheld = rf_profile_new(),
                        .how = how,
-                       .forms = forms,
+                       .apart = apart,
                        .frame = calloc(rf_profile_frames(p) + 1, sizeof *m.frame),
-                       .node = calloc(n, sizeof *m.node)};
-    bool done = m.to && m.withheld && m.frame && m.node;
+                       .node = calloc(n, sizeof *m.node),
+                       .thread = rows ? calloc(n, sizeof *m.thread) : NULL};
+    m.plain = rows ? rf_profile_new() : m.to;
+    bool done = m.to && m.withheld && m.plain && m.frame && m.node && (m.thread || !rows);
     for (size_t i = 1; done && i < n; i++) {
         struct rf_node from = rf_profile_node(p, i);
-        m.node[i] = printable_node(&m, from);
+        m.node[i] = printable_node(&m, i);
         done = m.node[i] != UINT32_MAX;
         if (done)
-            rf_profile_charge(m.to, m.node[i], from.self_samples, from.self_ns);
+            rf_profile_charge(m.to, m.node[i], from.self_samples,
+                              (struct rf_charge){.weight_ns = from.self_ns, .pool_ns = from.pool_ns});
     }
     rf_profile_free(m.withheld);
+    if (m.plain != m.to)
+        rf_profile_free(m.plain);
     free(m.frame);
-    free(m.node);
+    free(m.thread);
     if (!done) {
+        free(m.node);
         rf_profile_free(m.to);
         return rf_fail(err, RF_FAILURE, 0, "out of memory while writing %zu stacks", n);
     }
     *out = m.to;
+    *nodes = m.node;
     return RF_OK;
+}
+
+enum rf_status rf_printable(const struct rf_profile *p, const struct rf_render *how, unsigned apart,
+                            struct rf_profile **out, struct rf_error *err)
+{
+    uint32_t *nodes;
+    enum rf_status status = rf_printable_nodes(p, how, apart, out, &nodes, err);
+    if (status == RF_OK)
+        free(nodes);
+    return status;
 }

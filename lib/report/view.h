@@ -4,11 +4,18 @@
 
 #include "../profile/profile.h"
 
-/* The profile as `how` wants to see it: texts escaped, what prints alike one frame. Where lines are
- * shown and `forms` is set, the forms of one line are told apart: col and expr are kept. Else both are empty. The
- * caller frees it with rf_profile_free. */
-enum rf_status rf_printable(const struct rf_profile *p, const struct rf_render *how, bool forms,
+/* The profile as `how` wants to see it: texts escaped, frames that the view does not show taken out, what prints alike one
+ * frame. Samples without a frame that is shown stand on the root. Where lines are shown and RF_APART_FORMS is set, the
+ * forms of one line are told apart: col and expr are kept. Else both are empty. With RF_APART_THREADS so are the rows of
+ * different threads, and the thread is no frame. The caller frees it with rf_profile_free. */
+enum { RF_APART_FORMS = 1, RF_APART_THREADS = 2 };
+enum rf_status rf_printable(const struct rf_profile *p, const struct rf_render *how, unsigned apart,
                             struct rf_profile **out, struct rf_error *err);
+/* The same, and which of its nodes each node of p became; *nodes is malloc'ed. */
+enum rf_status rf_printable_nodes(const struct rf_profile *p, const struct rf_render *how, unsigned apart,
+                                  struct rf_profile **out, uint32_t **nodes, struct rf_error *err);
+/* What these columns need apart. */
+unsigned rf_columns_apart(const enum rf_column *column, size_t n);
 
 /* The columns that a table has behind the usual ones: those asked for, and those that the view implies. */
 size_t rf_columns_shown(const struct rf_render *how, enum rf_column out[RF_COLUMNS]);

@@ -11,7 +11,7 @@ union rf_arch_regs {
     uint64_t align;
 };
 
-/* Registers, fs_base and in_syscall of *to. Returns the system call's result if in one, else 0. */
+/* Registers, fs_base, in_syscall and syscall of *to. Returns the system call's result if in one, else 0. */
 int64_t rf_arch_convert(const union rf_arch_regs *from, struct rf_snapshot *to);
 
 /* A system call past libc: the result, or a negative errno. Does not touch the variable errno. */

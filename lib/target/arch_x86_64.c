@@ -27,6 +27,7 @@ int64_t rf_arch_convert(const union rf_arch_regs *from, struct rf_snapshot *to)
     to->reg[RF_RIP] = r.rip;
     to->fs_base = r.fs_base;
     to->in_syscall = (int64_t)r.orig_rax >= 0; /* -1 after an interrupt or a fault */
+    to->syscall = (long)r.orig_rax;
     return to->in_syscall ? (int64_t)r.rax : 0;
 }
 #endif

@@ -17,7 +17,9 @@ uint64_t rf_hist_percentile(const struct rf_hist *h, double q); /* q in 0..1; 0 
 
 struct rf_engine_stats {
     uint64_t ticks, samples, slept, eintr;
-    uint64_t waited;       /* looks that found a thread runnable, but waiting for a CPU: not counted as samples */
+    uint64_t opened_cpu_ns; /* of the process, when the engine was opened */
+    uint64_t sampled_ns;    /* CPU time of all samples */
+    uint64_t waited;        /* looks that found a thread runnable, but waiting for a CPU: not counted as samples */
     uint64_t lost_exited, lost_timeout, lost_traced, lost_other;
     struct rf_hist hold; /* from INTERRUPT to DETACH by our clock, less what the thread waited for a CPU */
 };
@@ -31,6 +33,31 @@ enum rf_status rf_engine_open(struct rf_engine **out, const struct rf_process *p
  * until the next tick. RF_PERMISSION when attaching is not allowed; threads that merely could not be
  * taken are counted in the stats, not errors. */
 enum rf_status rf_engine_tick(struct rf_engine *e, struct rf_snapshot *const **out, size_t *n, struct rf_error *err);
+/* Wall clock: from now on sleeping threads are sampled too. Each is stopped once and then let be for as long as it
+ * sleeps: after a tick rf_engine_asleep lists those that still are where their last snapshot found them. */
+void rf_engine_idle(struct rf_engine *e);
+struct rf_mark {
+    uint32_t node[2]; /* what the caller made of the snapshot, in each of its profiles */
+    uint8_t how[2];
+    bool pool;
+};
+struct rf_asleep {
+    pid_t tid;
+    uint64_t time_ns, weight_ns;
+    struct rf_mark mark;
+};
+const struct rf_asleep *rf_engine_asleep(const struct rf_engine *e, size_t *n);
+/* For the last snapshot of a thread; one without is stopped again, as are all after rf_engine_unmark. */
+void rf_engine_mark(struct rf_engine *e, pid_t tid, struct rf_mark mark);
+void rf_engine_unmark(struct rf_engine *e);
+
+/* What is in no sample yet. */
+struct rf_engine_rest {
+    uint64_t pending_ns; /* CPU time that the threads have used since their last samples */
+    uint64_t wall_ns;    /* wall-clock time since then, of all */
+    bool changed;        /* threads have come or gone since the engine was opened */
+};
+struct rf_engine_rest rf_engine_rest(struct rf_engine *e);
 /* Lets everything go; no thread stays stopped or traced. */
 void rf_engine_close(struct rf_engine *e);
 

@@ -29,6 +29,7 @@ enum {
     SPIN_NS = 60 * 1000,
     LONG_STOP_NS = 60 * 1000,
     WOKE_NS = 30 * 1000, /* of CPU time: from a wake-up to the end of the system call */
+    WOKEN_MAX = 16,      /* sleeping threads stopped in one tick */
     WAKE_NS = 30 * 1000, /* from our wake-up, which may have put the thread off its CPU, to our first instruction */
     MAPS_EVERY_NS = 100 * 1000000, /* at most */
     ROOT_SLACK = 64,
@@ -45,6 +46,11 @@ struct rf_engine {
     struct rf_maps maps;
     uint64_t maps_ns;
     bool maps_old, list_old;
+    bool idle; /* sleeping threads are sampled too */
+    unsigned woken,
+        woken_at; /* how many sleeping ones were stopped in this tick; the first for which there was no time */
+    struct rf_asleep *asleep; /* this tick's */
+    size_t n_asleep, asleep_room;
     struct rf_snapshot *slot[SLOTS_MAX];
     size_t n_slots, n; /* there are; hold this tick's snapshots */
     uint64_t cpu_ns, unexplained0_ns;
@@ -76,8 +82,8 @@ static uint64_t stack_top(struct rf_engine *e, const struct rf_thread *t, uint64
     return low < e->maps.n ? e->maps.v[low].end : rsp + RF_STACK_MAX;
 }
 
-/* A system call that our stop cut short had put the thread to sleep, or was about to: the kernel's errnos for restarting
- * it (linux/errno.h, 512 to 516), or EINTR where it does not restart. */
+/* A system call that our stop cut short had put the thread to sleep, or was about to: the kernel's errnos for
+ * restarting it (linux/errno.h, 512 to 516), or EINTR where it does not restart. */
 static bool was_asleep(const struct rf_hold *hold, int64_t result)
 {
     return hold->sig == 0 && (result == -EINTR || (result <= -512 && result >= -516));
@@ -86,15 +92,17 @@ static bool was_asleep(const struct rf_hold *hold, int64_t result)
 enum copied { COPIED, NOT_COPIED, ASLEEP, WAITED };
 
 /* Everything that is done to a thread while it is held. */
-static enum copied copy_held(struct rf_engine *e, struct rf_thread *t, const struct rf_hold *hold, struct rf_snapshot *s)
+static enum copied copy_held(struct rf_engine *e, struct rf_thread *t, const struct rf_hold *hold, bool slept,
+                             struct rf_snapshot *s)
 {
     if (!rf_stop_registers(hold, &e->regs))
         return NOT_COPIED;
     int64_t result = rf_arch_convert(&e->regs, s);
-    if (was_asleep(hold, result)) {
-        e->stats.eintr += result == -EINTR;
+    s->asleep = was_asleep(hold, result);
+    e->stats.eintr += s->asleep && result == -EINTR;
+    s->asleep |= slept && s->in_syscall; /* some return with less than was asked for, or with another error */
+    if (s->asleep && !e->idle)
         return ASLEEP;
-    }
     s->tid = t->tid;
     s->main_thread = t->tid == e->process->pid;
     s->time_ns = hold->at_ns;
@@ -117,7 +125,21 @@ static void count_lost(struct rf_engine *e, pid_t tid, enum rf_stop_result why)
     }
 }
 
-static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu)
+/* Remembers where, so that it need not be stopped again until it has run; and which system call a restarted one was. */
+static void fell_asleep(struct rf_thread *t, uint64_t runs, struct rf_snapshot *s)
+{
+    struct rf_sleep *at = &t->sleep;
+    if (s->asleep && s->syscall == SYS_restart_syscall && at->sp == s->reg[RF_RSP] && at->pc == s->reg[RF_RIP])
+        s->syscall = at->syscall;
+    *at = (struct rf_sleep){.known = s->asleep ? RF_SLEEP_STOPPED : RF_SLEEP_UNKNOWN,
+                            .runs = runs,
+                            .sp = s->reg[RF_RSP],
+                            .pc = s->reg[RF_RIP],
+                            .syscall = s->syscall};
+}
+
+/* slept: it did when it was looked at. */
+static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool slept)
 {
     if (e->n == e->n_slots && e->n < SLOTS_MAX && (e->slot[e->n] = rf_snapshot_new()) != NULL)
         e->n_slots++;
@@ -129,7 +151,7 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu)
     struct rf_hold hold;
     unsigned here = ~0u;
     rf_thread_read_cpu(&e->threads, t);
-    uint64_t waited_ns = t->waited_ns, used_ns = t->used_ns;
+    uint64_t waited_ns = t->waited_ns, used_ns = t->used_ns, runs = t->runs;
     getcpu(&here, NULL); /* a thread that waits for the CPU that we are on will not stop while we poll */
     enum rf_stop_result r = rf_stop(&e->stopper, t->tid, here == cpu ? 0 : SPIN_NS, &hold);
     if (r != RF_STOPPED) {
@@ -139,8 +161,8 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu)
     /* A stop that took long may have been a wait for a CPU. Letting go adds to that clock: so it is read before. */
     bool slow = hold.at_ns - hold.from_ns > LONG_STOP_NS && rf_thread_read_cpu(&e->threads, t);
     waited_ns = slow ? t->waited_ns - waited_ns : 0;
-    bool before = waited_ns > hold.at_ns - e->tick_ns + WAKE_NS; /* we came: it was not running */
-    enum copied copied = before ? WAITED : copy_held(e, t, &hold, s);
+    bool before = !e->idle && waited_ns > hold.at_ns - e->tick_ns + WAKE_NS; /* we came: it was not running */
+    enum copied copied = before ? WAITED : copy_held(e, t, &hold, slept, s);
     rf_resume(&e->stopper, &hold);
     uint64_t held = rf_now_ns() - hold.from_ns; /* for which it could not run, but for us could have */
     held -= waited_ns < held ? waited_ns : held;
@@ -148,21 +170,25 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu)
     t->held_ns += held;
     /* Exact now: the thread was switched out, and what it has run since then is not added yet. */
     bool charged = rf_thread_read_cpu(&e->threads, t);
-    /* It was waking up, or had been put off its CPU in the call: it has hardly run since we looked. (Of a thread that ran, the
-     * clock was old when we looked; on our own CPU it was us who put it off.) */
-    if (copied == COPIED && s->in_syscall && here != cpu && charged && t->used_ns - used_ns < WOKE_NS)
+    /* It was waking up, or had been put off its CPU in the call: it has hardly run since we looked. (Of a thread that ran,
+     * the clock was old when we looked; on our own CPU it was us who put it off.) */
+    if (!e->idle && copied == COPIED && s->in_syscall && here != cpu && charged && t->used_ns - used_ns < WOKE_NS)
         copied = WAITED;
-    /* Where a thread falls asleep or is put off its CPU is no random place (often a wake-up that it sent), so this is no
-     * sample; its time goes to the next. */
+    /* Where a thread falls asleep or is put off its CPU is no random place (often a wake-up that it sent), so this is
+     * no sample; its time goes to the next. */
     e->stats.waited += copied == WAITED;
     e->stats.slept += copied == ASLEEP;
     e->stats.lost_other += copied == NOT_COPIED;
     if (copied != COPIED)
         return;
-    s->cpu_ns = charged && t->used_ns > t->charged_ns ? t->used_ns - t->charged_ns : 0;
-    t->charged_ns += s->cpu_ns;
+    uint64_t used = charged && t->used_ns > t->charged_ns ? t->used_ns - t->charged_ns : 0;
+    t->charged_ns += used;
+    e->stats.sampled_ns += used;
+    s->weight_ns = e->idle ? s->time_ns - t->sampled_ns : used;
+    t->sampled_ns = s->time_ns;
     e->stats.samples++;
     e->n++;
+    fell_asleep(t, runs, s);
 }
 
 static void look(struct rf_engine *e, struct rf_thread *t)
@@ -171,11 +197,63 @@ static void look(struct rf_engine *e, struct rf_thread *t)
     char state = rf_thread_state(&e->threads, t, &cpu);
     t->busy = state == 'R';
     if (state == 'R')
-        sample(e, t, cpu);
+        sample(e, t, cpu, false);
     else if (state == 'X' || state == 'Z')
         e->list_old = true;
     else
         e->stats.slept++;
+}
+
+/* It sleeps where its last sample found it: that one counts once more. */
+static void sleeps_on(struct rf_engine *e, struct rf_thread *t)
+{
+    e->asleep[e->n_asleep++] = (struct rf_asleep){t->tid, e->tick_ns, e->tick_ns - t->sampled_ns, t->sleep.mark};
+    t->sampled_ns = e->tick_ns;
+    e->stats.samples++;
+}
+
+/* A thread that sleeps is stopped once, and then let be for as long as it is not given a CPU. Our stop itself gives it
+ * two: to report it, and to go back to sleep. False where there was no time for it. */
+static bool look_at_any(struct rf_engine *e, struct rf_thread *t)
+{
+    unsigned cpu;
+    struct rf_sleep *at = &t->sleep;
+    bool known = rf_thread_read_cpu(&e->threads, t) && at->known != RF_SLEEP_UNKNOWN && at->marked;
+    if (known && at->known == RF_SLEEP_SETTLED && t->runs == at->runs) {
+        sleeps_on(e, t);
+        return true;
+    }
+    char state = rf_thread_state(&e->threads, t, &cpu);
+    if (known && at->known == RF_SLEEP_STOPPED && state == 'S' && t->runs <= at->runs + 2 &&
+        rf_thread_sleeps_at(&e->threads, t, at->sp, at->pc)) {
+        at->known = RF_SLEEP_SETTLED;
+        at->runs = t->runs;
+        sleeps_on(e, t);
+    } else if (state == 'R') {
+        sample(e, t, cpu, false);
+    } else if (state == 'S') {
+        if (e->woken == WOKEN_MAX)
+            return false;
+        e->woken++;
+        sample(e, t, cpu, true);
+    } else if (state == 'X' || state == 'Z') {
+        e->list_old = true;
+    } else { /* stopped, or uninterruptible: what it waits for is told later, if it comes back */
+        e->stats.slept++;
+    }
+    return true;
+}
+
+/* All threads, beginning where the last tick ran out of time. */
+static void tick_idle(struct rf_engine *e)
+{
+    size_t n = e->threads.n, from = e->woken_at < n ? e->woken_at : 0;
+    e->woken = e->woken_at = 0;
+    for (size_t i = 0; i < n && i < e->asleep_room; i++) {
+        size_t k = (from + i) % n;
+        if (!look_at_any(e, &e->threads.v[k]) && !e->woken_at)
+            e->woken_at = (unsigned)k;
+    }
 }
 
 /* CPU time of the process that the threads known to be busy did not use. */
@@ -195,6 +273,11 @@ static void tick(void *ctx)
     struct rf_engine *e = ctx;
     struct rf_threads *ts = &e->threads;
     e->tick_ns = rf_now_ns();
+    if (e->idle) {
+        tick_idle(e);
+        assert(e->stopper.holds == 0);
+        return;
+    }
     bool all = ts->n <= FEW_THREADS || e->stats.ticks % ALL_EVERY == 0;
     for (size_t i = 0; i < ts->n && !all; i++) {
         struct rf_thread *t = &ts->v[i];
@@ -238,6 +321,7 @@ enum rf_status rf_engine_open(struct rf_engine **out, const struct rf_process *p
     if (!rf_threads_open(&e->threads, p) || !rf_threads_refresh(&e->threads, &born))
         status = rf_fail(err, rf_process_alive(p) ? RF_FAILURE : RF_TARGET, errno, "cannot list the threads of %d: %s",
                          (int)p->pid, strerror(errno));
+    e->stats.opened_cpu_ns = rf_process_cpu_ns(p);
     /* A seccomp filter forbids ptrace(2) as such; one that is allowed finds that the thread is not its tracee. */
     if (status == RF_OK && rf_raw(SYS_ptrace, PTRACE_PEEKUSER, p->pid, 0, 0, 0, 0) == -EPERM) {
         status = rf_fail(err, RF_PERMISSION, EPERM, "cannot attach to %d: %s", (int)p->pid, strerror(EPERM));
@@ -263,7 +347,20 @@ void rf_engine_close(struct rf_engine *e)
     rf_maps_free(&e->maps);
     for (size_t i = 0; i < e->n_slots; i++)
         rf_snapshot_free(e->slot[i]);
+    free(e->asleep);
     free(e);
+}
+
+static bool room_for_sleepers(struct rf_engine *e)
+{
+    if (e->threads.n <= e->asleep_room)
+        return true;
+    struct rf_asleep *more = realloc(e->asleep, e->threads.n * sizeof *more);
+    if (!more)
+        return false;
+    e->asleep = more;
+    e->asleep_room = e->threads.n;
+    return true;
 }
 
 static bool renew(struct rf_engine *e)
@@ -273,6 +370,8 @@ static bool renew(struct rf_engine *e)
         if (!rf_threads_refresh(&e->threads, &born))
             return false;
         e->list_old = false;
+        if (e->idle && !room_for_sleepers(e))
+            return false;
     }
     uint64_t now = rf_now_ns();
     if ((born || e->maps_old) && now - e->maps_ns >= MAPS_EVERY_NS) {
@@ -310,12 +409,12 @@ static bool forbidden(struct rf_engine *e, pid_t tid)
 enum rf_status rf_engine_tick(struct rf_engine *e, struct rf_snapshot *const **out, size_t *n, struct rf_error *err)
 {
     *out = e->slot;
-    *n = e->n = 0;
+    *n = e->n = e->n_asleep = 0;
     e->n_denied = 0;
     uint64_t cpu_ns = rf_process_cpu_ns(e->process);
     bool ran = cpu_ns != e->cpu_ns;
     e->cpu_ns = cpu_ns;
-    if (!ran || cpu_ns == 0) { /* nobody has run since the last tick, or nobody ever will */
+    if ((!ran && !e->idle) || cpu_ns == 0) { /* nobody has run since the last tick, or nobody ever will */
         e->stats.ticks++;
         e->stats.slept += cpu_ns ? e->threads.n : 0;
         return RF_OK;
@@ -360,6 +459,45 @@ void rf_engine_stack_root(struct rf_engine *e, pid_t tid, uint64_t cfa)
         t->stack_root = cfa;
     else if (t->stack_slice < RF_STACK_MAX)
         t->stack_slice *= 2;
+}
+
+void rf_engine_idle(struct rf_engine *e)
+{
+    e->idle = true;
+}
+
+const struct rf_asleep *rf_engine_asleep(const struct rf_engine *e, size_t *n)
+{
+    *n = e->n_asleep;
+    return e->asleep;
+}
+
+void rf_engine_mark(struct rf_engine *e, pid_t tid, struct rf_mark mark)
+{
+    struct rf_thread *t = thread_of(e, tid);
+    if (!t)
+        return;
+    t->sleep.mark = mark;
+    t->sleep.marked = true;
+}
+
+void rf_engine_unmark(struct rf_engine *e)
+{
+    for (size_t i = 0; i < e->threads.n; i++)
+        e->threads.v[i].sleep.marked = false;
+}
+
+struct rf_engine_rest rf_engine_rest(struct rf_engine *e)
+{
+    struct rf_engine_rest rest = {.changed = e->threads.ended + e->threads.born > 0};
+    for (size_t i = 0; i < e->threads.n; i++) {
+        struct rf_thread *t = &e->threads.v[i];
+        rf_thread_read_cpu(&e->threads, t);
+        if (t->used_ns > t->charged_ns)
+            rest.pending_ns += t->used_ns - t->charged_ns;
+        rest.wall_ns += rf_now_ns() - t->sampled_ns;
+    }
+    return rest;
 }
 
 const struct rf_engine_stats *rf_engine_stats(const struct rf_engine *e)

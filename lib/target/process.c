@@ -187,6 +187,16 @@ bool rf_process_folder(const struct rf_process *p, char *to, size_t size)
     return true;
 }
 
+struct rf_text rf_process_comm(const struct rf_process *p, pid_t tid, char to[static 32])
+{
+    char path[32];
+    snprintf(path, sizeof path, "task/%d/comm", (int)tid);
+    if (!rf_procfs_read(p->proc_fd, path, to, 32))
+        to[0] = '\0';
+    size_t n = strlen(to);
+    return (struct rf_text){to, n && to[n - 1] == '\n' ? n - 1 : n};
+}
+
 /* A directory has a link for each one in it and two more; task/ is kept so too, without a listing. */
 unsigned rf_process_threads(const struct rf_process *p)
 {

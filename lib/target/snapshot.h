@@ -47,12 +47,15 @@ enum { RF_PAGE = 4096, RF_BLOCKS_MAX = 256, RF_BYTES_MAX = 256 * 1024, RF_STACK_
 struct rf_snapshot {
     struct rf_memory memory; /* reads the stack and the blocks, and nothing else */
     pid_t tid;
-    bool main_thread; /* tid == pid */
-    uint64_t time_ns; /* CLOCK_MONOTONIC when it was held */
-    uint64_t cpu_ns;  /* the weight: CPU time that the thread was charged since its last snapshot */
+    bool main_thread;   /* tid == pid */
+    uint64_t time_ns;   /* CLOCK_MONOTONIC when it was held */
+    uint64_t weight_ns; /* CPU time that the thread was charged since its last snapshot; wall-clock time, if sleeping
+                         * threads are asked for */
     uint64_t reg[RF_REGS];
     uint64_t fs_base;
-    bool in_syscall;          /* stopped in a system call */
+    bool in_syscall; /* stopped in a system call */
+    bool asleep;     /* which had put it to sleep */
+    long syscall;    /* its number, as the thread gave it; of one that the kernel restarts, restart_syscall(2) */
     /* The stack from the page that rsp is in, towards its top. Bit i of absent: page i could not be read. */
     uint64_t stack_addr;
     size_t stack_size;

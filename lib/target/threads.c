@@ -1,6 +1,7 @@
 /* threads.c: keeps the list of threads and reads their stat and schedstat. */
 #include "threads.h"
 #include "procfs.h"
+#include "stop.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -67,7 +68,7 @@ char rf_thread_state(const struct rf_threads *ts, struct rf_thread *t, unsigned 
     const char *state = rf_procfs_stat_field(text, 3);
     if (!state)
         return 'X';
-    const char *processor = *state == 'R' ? rf_procfs_stat_field(text, 39) : NULL;
+    const char *processor = *state == 'R' || *state == 'S' ? rf_procfs_stat_field(text, 39) : NULL;
     if (processor)
         *cpu = (unsigned)strtoul(processor, NULL, 10);
     return *state;
@@ -80,8 +81,19 @@ bool rf_thread_read_cpu(const struct rf_threads *ts, struct rf_thread *t)
         return false;
     char *rest;
     t->used_ns = strtoull(text, &rest, 10);
-    t->waited_ns = strtoull(rest, NULL, 10);
+    t->waited_ns = strtoull(rest, &rest, 10);
+    t->runs = strtoull(rest, NULL, 10);
     return true;
+}
+
+/* "number arguments... sp pc" of a thread that sleeps, else "running" (proc(5)). */
+bool rf_thread_sleeps_at(const struct rf_threads *ts, const struct rf_thread *t, uint64_t sp, uint64_t pc)
+{
+    char path[32], text[256];
+    unsigned long long at_sp, at_pc;
+    snprintf(path, sizeof path, "%d/syscall", (int)t->tid);
+    return rf_procfs_read(ts->task_fd, path, text, sizeof text) &&
+           sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %llx %llx", &at_sp, &at_pc) == 2 && at_sp == sp && at_pc == pc;
 }
 
 /* The order of the list is that of creation, so the search goes on where the last one ended. */
@@ -116,14 +128,16 @@ static bool keep(const struct rf_threads *ts, struct rf_threads *to, pid_t tid, 
     }
     *born = true;
     *t = (struct rf_thread){.tid = tid, .stat_fd = -1, .sched_fd = -1, .stack_slice = FIRST_STACK};
+    t->sampled_ns = rf_now_ns();
     if (!ts->listed && rf_thread_read_cpu(to, t))
         t->charged_ns = t->used_ns;
+    to->born += ts->listed;
     return true;
 }
 
 bool rf_threads_refresh(struct rf_threads *ts, bool *born)
 {
-    struct rf_threads now = {.task_fd = ts->task_fd, .listed = true};
+    struct rf_threads now = {.task_fd = ts->task_fd, .listed = true, .ended = ts->ended, .born = ts->born};
     _Alignas(struct dirent64) char entries[8192];
     size_t at = 0;
     bool fine = true;
@@ -141,8 +155,10 @@ bool rf_threads_refresh(struct rf_threads *ts, bool *born)
     }
     /* A thread listed twice would be found once and then be new; where memory ran out the rest is forgotten. */
     for (size_t i = 0; i < ts->n; i++)
-        if (ts->v[i].tid)
+        if (ts->v[i].tid) {
             forget(&ts->v[i]);
+            now.ended++;
+        }
     free(ts->v);
     *ts = now;
     return fine;

@@ -3,7 +3,21 @@
 #ifndef RF_THREADS_H
 #define RF_THREADS_H
 
-#include "process.h"
+#include "engine.h"
+
+/* Where a thread sleeps, as its last sample found it. It still sleeps there if it has not been given a CPU since, but
+ * for our stop. */
+struct rf_sleep {
+    enum rf_sleep_known {
+        RF_SLEEP_UNKNOWN, /* or awake */
+        RF_SLEEP_STOPPED, /* and then let go: it goes back to sleep, or runs */
+        RF_SLEEP_SETTLED, /* was seen to have gone back */
+    } known;
+    uint64_t runs, sp, pc;
+    long syscall;
+    bool marked; /* by the engine's user, for that sample */
+    struct rf_mark mark;
+};
 
 struct rf_thread {
     pid_t tid;
@@ -12,16 +26,21 @@ struct rf_thread {
     uint64_t charged_ns;   /* CPU time up to its last sample */
     uint64_t used_ns;      /* CPU time when last read */
     uint64_t waited_ns;    /* time spent runnable but waiting for a CPU, likewise */
-    uint64_t held_ns;      /* for rf_engine_held_ns */
-    uint64_t stack_root;   /* 0: not known */
-    size_t stack_slice;    /* of a long stack so much is copied, at either end */
+    uint64_t runs;         /* how often it was given a CPU, likewise */
+    uint64_t sampled_ns;   /* when its last sample was, or when it was first seen */
+    struct rf_sleep sleep;
+    uint64_t held_ns;    /* for rf_engine_held_ns */
+    uint64_t stack_root; /* 0: not known */
+    size_t stack_slice;  /* of a long stack so much is copied, at either end */
 };
 
 struct rf_threads {
     struct rf_thread *v; /* the main thread first, as the kernel lists them */
     size_t n, room;
     int task_fd;
-    bool listed; /* once: whatever a thread that appears later has used, it used since */
+    uint64_t ended; /* how many have been seen to have gone */
+    uint64_t born;  /* or to have come, since the first listing */
+    bool listed;    /* once: whatever a thread that appears later has used, it used since */
 };
 
 bool rf_threads_open(struct rf_threads *ts, const struct rf_process *p);
@@ -34,7 +53,9 @@ size_t rf_threads_count(const struct rf_threads *ts);
 /* The state letter of proc(5), 'X' when it has gone; and the CPU that it is or was last on. */
 char rf_thread_state(const struct rf_threads *ts, struct rf_thread *t, unsigned *cpu);
 /* CPU time and time of waiting for a CPU (schedstat), right for a thread that does not run just now. Updates
- * t->used_ns and t->waited_ns. */
+ * t->used_ns, t->waited_ns and t->runs. */
 bool rf_thread_read_cpu(const struct rf_threads *ts, struct rf_thread *t);
+/* Whether it sleeps in a system call made from there. */
+bool rf_thread_sleeps_at(const struct rf_threads *ts, const struct rf_thread *t, uint64_t sp, uint64_t pc);
 
 #endif

@@ -324,12 +324,13 @@ static void a_return_that_is_not_behind_a_call(void **state)
         assert_int_equal(x->n, 2);
         assert_frame(x, 0, "outer", 0);
     }
-    /* a caller that is no function is left out, the rest stays */
+    /* a caller that is no function has a frame without one, the rest stays */
     fake_return(x->f, at, 0, at, 0, BEHIND_CALLS);
     x->in.n_used = 0;
     assert_int_equal(walk(x), RF_IP_UNIQUE);
-    assert_int_equal(x->n, 1);
-    assert_frame(x, 0, "inner", 11);
+    assert_int_equal(x->n, 2);
+    assert_null(x->fn[0]);
+    assert_frame(x, 1, "inner", 11);
 }
 
 static void a_return_stack_that_is_full(void **state)

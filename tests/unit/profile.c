@@ -23,7 +23,7 @@ static struct rf_frame frame(const char *file, uint32_t line, const char *fn)
 static void add(struct rf_profile *p, const struct rf_frame *f, size_t n, uint64_t ns)
 {
     struct rf_error err;
-    assert_int_equal(rf_profile_add(p, f, n, ns, &err), RF_OK);
+    assert_int_equal(rf_profile_add(p, f, n, (struct rf_charge){.weight_ns = ns}, &err), RF_OK);
 }
 
 /* What a format writes; the caller frees. */
