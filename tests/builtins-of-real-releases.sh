@@ -1,5 +1,5 @@
 #!/bin/bash
-# timeout: 120
+# timeout: 180
 # On real releases: a builtin that throws has its time, special forms are listed, the lazy one that is forced, and what
 # map calls; C functions stand below the lines, and by C function there is as much CPU time.
 . "$(dirname "$0")/fake.bash"
@@ -32,7 +32,10 @@ RFL
   (load "body.rfl")))
 RFL
     start_rayforce "$rayforce" builtins.rfl || fail "$version: the target did not start"
-    "$RFPROF" -p "$target" -d 3 -r 200 -q --by builtin -o "$scratch/x.tsv" -o "$scratch/x.folded" || fail "$version: exit $?"
+    for _ in $(seq 6); do # a busy machine leaves the target little to be sampled of
+        "$RFPROF" -p "$target" -d 3 -r 200 -q --by builtin -o "$scratch/x.tsv" -o "$scratch/x.folded" || fail "$version: exit $?"
+        [ "$(awk '{ n += $NF } END { print n + 0 }' "$scratch/x.folded")" -lt 200 ] || break
+    done
     "$RFPROF" -p "$target" -d 2 -r 200 -q -n -o "$scratch/n.folded" || fail "$version: exit $?"
     "$RFPROF" -p "$target" -d 2 -r 200 -q --by native -o "$scratch/native.tsv" || fail "$version: exit $?"
     untouched "$target" || fail "$version: the target was changed"
