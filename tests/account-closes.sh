@@ -11,10 +11,15 @@ closes() {
             seen = 1 } END { exit !(seen && off < 0.01 && off > -0.01) }' || fail "$(cat "$scratch/err")"
 }
 
+# has_ended WHAT: without a sample there is an account, too, on a machine that is busy with other things.
+has_ended() {
+    [ "$status" = 5 ] || expect_status 0 "$1"
+}
+
 for scenario in ratio idle threads; do
     fake $scenario
     rfprof -d 3 -r 300 -o "$scratch/out.tsv"
-    expect_status 0 "$scenario"
+    has_ended "$scenario"
     closes $scenario
     ! says_ended=$(grep -o '[0-9.]* % by threads that ended' "$scratch/err") || fail "$scenario: $says_ended"
     stop_target
@@ -24,9 +29,11 @@ done
 start "$scratch/truth" env LD_PRELOAD="$B/fixtures/meter.so" METER_LIFE_MS=30 "$B/fixtures/fakeforce" ratio
 wait_for "$scratch/truth" ready
 rfprof -d 3 -o "$scratch/out.tsv"
-expect_status 0 "threads that end"
+has_ended "threads that end"
 closes "threads that come and go"
-grep -q '[0-9.]* % by threads that ended' "$scratch/err" || fail "no thread ended? $(cat "$scratch/err")"
+# half of half a second are eight of them
+! grep -q 'charged by the kernel: \(0\.[5-9]\|[1-9]\)' "$scratch/err" ||
+    grep -q '[0-9.]* % by threads that ended' "$scratch/err" || fail "no thread ended? $(cat "$scratch/err")"
 stop_target
 
 releases=0
@@ -47,7 +54,7 @@ for version in 2.4.0 2.3.1; do
     for script in busy idle pool; do
         start_rayforce "$rayforce" $script.rfl || fail "$version: $script did not start"
         rfprof -d 3 -o "$scratch/out.tsv"
-        expect_status 0 "$version $script"
+        has_ended "$version $script"
         closes "$version $script"
         stop_target
     done

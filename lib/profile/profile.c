@@ -222,18 +222,6 @@ uint32_t rf_profile_place(struct rf_profile *p, uint32_t below, const struct rf_
     return at;
 }
 
-enum rf_status rf_profile_add(struct rf_profile *p, const struct rf_frame *frame, size_t n, struct rf_charge charge,
-                              struct rf_error *err)
-{
-    if (!n)
-        return RF_OK;
-    uint32_t at = rf_profile_place(p, 0, frame, n);
-    if (at == UINT32_MAX)
-        return rf_fail(err, RF_FAILURE, 0, "out of memory with %zu frames and %zu stacks", p->n_frames, p->n_nodes);
-    rf_profile_charge(p, at, 1, charge);
-    return RF_OK;
-}
-
 bool rf_profile_keep_log(struct rf_profile *p, const struct rf_tids *tids)
 {
     if (!p->log)

@@ -6,11 +6,11 @@
 
 enum rf_kind {
     RF_KIND_RAYFALL, /* a function or a form of the language, or a row of ours such as <runtime> */
-    RF_KIND_NATIVE,  /* a C function. file: its source, else the base name of the object that it is in; fn: its symbol, else
-                      * its address in the object; line 0 without debug information */
-    RF_KIND_INTERPRETER, /* likewise, but of the interpreter itself: Rayfall frames stand for it wherever there are some */
-    RF_KIND_BUILTIN, /* a builtin of the language in progress. fn: its name; file "" */
-    RF_KIND_THREAD,  /* the root of a thread's stack, where threads are kept apart. fn: its name; file "" */
+    RF_KIND_NATIVE,  /* a C function. file: its source, else the base name of the object that it is in; fn: its symbol,
+                      * else its address in the object; line 0 without debug information */
+    RF_KIND_INTERPRETER, /* likewise, but of the interpreter itself, where there are no Rayfall frames for it */
+    RF_KIND_BUILTIN,     /* a builtin of the language in progress. fn: its name; file "" */
+    RF_KIND_THREAD,      /* the root of a thread's stack, where threads are kept apart. fn: its name; file "" */
 };
 
 /* A frame as the decoder names it. Texts are raw bytes of the target; formats escape them. All zero but file
@@ -18,9 +18,9 @@ enum rf_kind {
 struct rf_frame {
     enum rf_kind kind;
     struct rf_text file, fn;
-    uint32_t line;        /* 1-based; 0: not known */
-    uint32_t col;         /* 1-based byte column where the form starts; 0: not known */
-    struct rf_text expr;  /* beginning of the form's source text, spaces squeezed */
+    uint32_t line;         /* 1-based; 0: not known */
+    uint32_t col;          /* 1-based byte column where the form starts; 0: not known */
+    struct rf_text expr;   /* beginning of the form's source text, spaces squeezed */
     struct rf_text thread; /* only in printable profiles: whose row it is, where tables keep threads apart */
     struct rf_text query; /* on the root frame of a text that a client is having run: the whole text, spaces squeezed */
     bool named; /* fn is a function's name, or one of ours such as <result>. Where the file is <ipc> or <repl>,
@@ -35,14 +35,11 @@ struct rf_charge {
     uint64_t weight_ns, pool_ns;
 };
 
-/* Adds one sample: frames root first, and its weight. Texts are copied on first sight,
- * at most RF_TEXT_MAX bytes of them. A stack of no frames is not added. RF_FAILURE when out of memory. */
+/* The node of a stack, root first, below another node, 0 being the root: what samples are charged to. Texts are copied
+ * on first sight, at most RF_TEXT_MAX bytes of them. UINT32_MAX when out of memory. */
 enum { RF_TEXT_MAX = 4096 };
-enum rf_status rf_profile_add(struct rf_profile *p, const struct rf_frame *frame, size_t n, struct rf_charge charge,
-                              struct rf_error *err);
-
-/* The node of a stack below another one, 0 being the root: what rf_profile_add charges. UINT32_MAX when out of memory. */
 uint32_t rf_profile_place(struct rf_profile *p, uint32_t below, const struct rf_frame *frame, size_t n);
+void rf_profile_charge(struct rf_profile *p, uint32_t node, uint64_t samples, struct rf_charge charge);
 
 /* The log is kept from this call on; tids must outlive the profile. False when out of memory. */
 bool rf_profile_keep_log(struct rf_profile *p, const struct rf_tids *tids);
@@ -64,10 +61,9 @@ struct rf_node {
 size_t rf_profile_nodes(const struct rf_profile *p);
 struct rf_node rf_profile_node(const struct rf_profile *p, size_t i);
 
-/* The parts that rf_profile_add is made of, for building one profile out of another. Both return the number, or
- * UINT32_MAX when out of memory. */
+/* What rf_profile_place is made of, for building one profile out of another. Both return the number, or UINT32_MAX when
+ * out of memory. */
 uint32_t rf_profile_intern(struct rf_profile *p, const struct rf_frame *frame);
 uint32_t rf_profile_child(struct rf_profile *p, uint32_t parent, uint32_t frame);
-void rf_profile_charge(struct rf_profile *p, uint32_t node, uint64_t samples, struct rf_charge charge);
 
 #endif

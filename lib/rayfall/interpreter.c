@@ -250,6 +250,8 @@ enum rf_ip_found rf_interpreter_frame(struct rf_interpreter *in, const struct rf
     look(in, native, k, &e, fn, &v);
     locate(in, native, k, &v);
     enum rf_ip_found found = live_line(&v, &a);
+    if (a.called && e.sp < EXEC_INDEX_MAX)
+        a.operands = e.addr + (uint64_t)in->rt->layout.exec_ps + 8 * ((uint64_t)e.sp + 1);
     emit(ctx, &a);
     return found;
 }

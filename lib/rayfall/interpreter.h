@@ -12,6 +12,7 @@ struct rf_activation {
     bool placed;   /* the form itself is known, not only its line: it is at span */
     struct rf_span span;
     uint64_t called; /* the function object that it runs; 0: none, or not known */
+    uint64_t operands; /* address of the operands of what is called, as far as they are still there */
 };
 
 enum rf_ip_found { RF_IP_UNIQUE, RF_IP_SAME_LINE, RF_IP_OPEN, RF_IP_PROLOGUE, RF_IP_NONE };

@@ -6,6 +6,9 @@
 
 enum { SWITCHES_MAX = 16, SWITCH_WORDS = 64, EXPR_CHARACTERS = 60 };
 
+/* Arguments of a builtin among which another is looked for, and C functions that may stand between the two. */
+enum { ARGUMENTS = 4, GIVEN_DEPTH = 4 };
+
 /* From native frame `below` outwards this source is in force. */
 struct source_switch {
     size_t above;
@@ -26,8 +29,8 @@ struct walk {
     bool placed;
     bool walked;                /* its body is walked as a tree: its frames are those of the chain that follows */
     struct rf_text fn_file;
-    uint64_t called; /* the function object that it calls */
-    size_t left;     /* native frames that have not been looked at by push_native: the innermost so many */
+    uint64_t called, operands; /* the function object that it calls, and where that finds its arguments */
+    size_t left;               /* native frames that have not been looked at by push_native: the innermost so many */
 };
 
 void rf_stack_push(struct rf_stack *st, const struct rf_frame *f)
@@ -195,21 +198,47 @@ static const struct rf_builtin *agreed(const struct walk *k, const struct rf_bui
     return running ? running : meant;
 }
 
+/* A builtin that was given to builtin b as an argument, as in (map neg v), and that b runs without the interpreter:
+ * none of the arguments that is no function can be one whose C function runs. */
+static void push_given(struct walk *k, size_t i, const struct rf_builtin *b, const struct rf_builtin *const *given)
+{
+    while (i > 0 && rf_native_passes_on(&k->native->frame[i - 1]))
+        i--;
+    if (i == 0 || !k->native->frame[i - 1].fn.name || !rf_builtin_runs(b, k->native->frame[i - 1].fn.name))
+        return;
+    for (size_t depth = 0; i > 1 && depth < GIVEN_DEPTH; depth++) {
+        const char *name = k->native->frame[--i - 1].fn.name;
+        for (size_t n = 0; name && n < ARGUMENTS; n++)
+            if (given[n] && rf_builtin_runs(given[n], name)) {
+                push_builtin(k, given[n]);
+                return;
+            }
+    }
+}
+
 /* The builtin that interpreter frame i calls, by the object in the operand slot. */
 static void push_called(struct walk *k, size_t i)
 {
+    const struct rf_builtin *given[ARGUMENTS] = {NULL};
     const char *runs = k->w->want_builtin ? runs_below(k, i) : NULL;
+    uint64_t object;
     if (!runs)
         return;
     const struct rf_builtin *b = agreed(k, k->called ? rf_builtins_object(k->w->builtins, k->called) : NULL, runs);
-    if (b)
-        push_builtin(k, b);
+    if (!b)
+        return;
+    push_builtin(k, b);
+    for (size_t n = 0; n < ARGUMENTS; n++)
+        if (k->operands && rf_read_u64(k->w->m, k->operands + 8 * n, &object))
+            given[n] = rf_builtins_object(k->w->builtins, object);
+    push_given(k, i, b, given);
 }
 
 /* The builtin that evaluator frame i runs, by the head of its form. While arguments are evaluated only a special form
  * is in progress. */
 static void push_head(struct walk *k, const struct rf_tree *tree, size_t i, const struct rf_form *form)
 {
+    const struct rf_builtin *given[ARGUMENTS] = {NULL};
     const char *runs = k->w->want_builtin ? runs_below(k, i) : NULL;
     if (!k->w->want_builtin || form->root)
         return;
@@ -218,8 +247,12 @@ static void push_head(struct walk *k, const struct rf_tree *tree, size_t i, cons
     if (!special && (!runs || rf_symbol_is(runs, "ray_eval")))
         return;
     b = special ? b : agreed(k, b, runs);
-    if (b)
-        push_builtin(k, b);
+    if (!b)
+        return;
+    push_builtin(k, b);
+    for (unsigned n = 0; n < ARGUMENTS && form->node && !special; n++)
+        given[n] = rf_tree_element(tree, form->node, n + 1);
+    push_given(k, i, b, given);
 }
 
 /* The chain at its end: where each of its frames is, and whose source that is. */
@@ -342,6 +375,7 @@ static void push_activation(void *ctx, const struct rf_activation *a)
     k->at = a->span;
     k->placed = a->placed;
     k->called = a->called;
+    k->operands = a->operands;
     k->fn_file = file_of(k, a->fn);
     struct rf_frame f = {.file = k->fn_file, .fn = a->fn->name, .named = true};
     if (unfiled && !a->fn->named) { /* a function without a name in text without one: the text's beginning */
@@ -379,7 +413,7 @@ void rf_walk(struct rf_walk *w, const struct rf_snapshot *s, const struct rf_nat
             flush(&k, i + 1);
             push_native(&k, i);
             k.left = i;
-            k.called = 0;
+            k.called = k.operands = 0;
             count(w->stats, rf_interpreter_frame(&w->interpreter, native, i, push_activation, &k));
             push_called(&k, i);
         } else if (switches_source(f->fn.name) || rf_symbol_is(f->fn.name, "call_lambda") ||

@@ -56,13 +56,18 @@ static bool form_of(const struct chain *ch, uint64_t node, struct rf_form *out)
     return false;
 }
 
+const struct rf_builtin *rf_tree_element(const struct rf_tree *t, uint64_t node, unsigned i)
+{
+    uint64_t element;
+    struct rf_obj o;
+    if (!rf_read_u64(t->m, node + RAY_DATA + 8 * i, &element) || !rf_obj_read(t->m, element, &o))
+        return NULL;
+    return rf_builtins_object(t->builtins, o.type == RAY_SYMBOL_ATOM ? rf_names_value(t->names, o.len) : element);
+}
+
 const struct rf_builtin *rf_tree_head(const struct rf_tree *t, uint64_t node)
 {
-    uint64_t head;
-    struct rf_obj o;
-    if (!rf_read_u64(t->m, node + RAY_DATA, &head) || !rf_obj_read(t->m, head, &o))
-        return NULL;
-    return rf_builtins_object(t->builtins, o.type == RAY_SYMBOL_ATOM ? rf_names_value(t->names, o.len) : head);
+    return rf_tree_element(t, node, 0);
 }
 
 static const char *below(const struct chain *ch, size_t k)

@@ -38,6 +38,8 @@ struct rf_form {
 
 /* The builtin that the head of a form stands for; NULL when it is another function, or not known. */
 const struct rf_builtin *rf_tree_head(const struct rf_tree *t, uint64_t node);
+/* The same of element i, a name or a constant; 0 is the head. */
+const struct rf_builtin *rf_tree_element(const struct rf_tree *t, uint64_t node, unsigned i);
 
 /* frames: indexes into native of one chain of ray_eval frames, oldest first; sources: in which the forms may stand, likeliest
  * first. Fills out[0 .. n). */

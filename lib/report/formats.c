@@ -5,8 +5,11 @@ static const struct rf_format formats[] = {
     {"table", {NULL}, "rows for people, the dearest first, with their shares", rf_write_table, 0},
     {"tsv", {".tsv", NULL}, "tab-separated, for databases: file line fn self_ms total_ms samples", rf_write_tsv, 0},
     {"folded", {".folded", ".txt", NULL}, "folded stacks, for flamegraph.pl and inferno", rf_write_folded, 0},
-    {"perf", {".perf", NULL}, "each sample as perf script prints it, C functions too, for tools that read perf",
-     rf_write_perf, RF_WANTS_LOG | RF_WANTS_NATIVE},
+    {"perf",
+     {".perf", NULL},
+     "each sample as perf script prints it, C functions too, for tools that read perf",
+     rf_write_perf,
+     RF_WANTS_LOG | RF_WANTS_NATIVE},
     {NULL, {NULL}, NULL, NULL, 0},
 };
 

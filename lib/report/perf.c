@@ -7,8 +7,8 @@
  * The readers of this text (stackcollapse-perf.pl, inferno-collapse-perf, Firefox Profiler's linux-perf importer) are
  * built out of regular expressions. What they would take amiss in a name is escaped besides what every text format
  * escapes: parentheses (argument lists, which are dropped, or the object), "->" (inlined calls), semicolons. They drop
- * the object, so the place in a Rayfall file is part of the symbol; a C function is its bare symbol, as perf has it. The
- * offset is there because a name's own end may look like one, and is cut off. Addresses number the frames. */
+ * the object, so the place in a Rayfall file is part of the symbol; a C function is its bare symbol, as perf has it.
+ * The offset is there because a name's own end may look like one, and is cut off. Addresses number the frames. */
 #include "escape.h"
 #include "formats.h"
 #include "view.h"
@@ -104,7 +104,8 @@ enum rf_status rf_write_perf(const struct rf_profile *p, const struct rf_render 
 {
     const struct rf_log *log = rf_profile_log(p);
     if (!log)
-        return rf_fail(err, RF_FAILURE, 0, "the profile does not know when its samples were taken, as format perf needs");
+        return rf_fail(err, RF_FAILURE, 0,
+                       "the profile does not know when its samples were taken, as format perf needs");
     struct rf_render merged = *how;
     merged.native = true;
     struct rf_profile *shown;

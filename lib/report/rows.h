@@ -11,8 +11,8 @@ struct rf_row {
     uint64_t samples; /* that have it anywhere on the stack, each once however often it recurs */
 };
 
-/* One row for each frame of a printable profile, sorted by self descending, then file, line, fn, col, expr and thread; texts by
- * bytes. *out is malloc'ed, with rf_profile_frames elements. */
+/* One row for each frame of a printable profile, sorted by self descending, then file, line, fn, col, expr and thread;
+ * texts by bytes. *out is malloc'ed, with rf_profile_frames elements. */
 enum rf_status rf_rows(const struct rf_profile *printable, struct rf_row **out, struct rf_error *err);
 
 #endif

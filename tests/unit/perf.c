@@ -82,7 +82,8 @@ static void frame_is(const char *fn, const char *symbol)
     struct rf_frame f = {.file = text("<ipc>"), .fn = text(fn)};
     char shown[200];
     sample(p, 7, 0, 1, &f, 1);
-    snprintf(shown, sizeof shown, "r  7/7 0.000000000:          1 cpu-clock:\n\t               1 %s+0x0 (<ipc>)\n\n", symbol);
+    snprintf(shown, sizeof shown, "r  7/7 0.000000000:          1 cpu-clock:\n\t               1 %s+0x0 (<ipc>)\n\n",
+             symbol);
     expect(p, (struct rf_render){0}, shown);
     rf_profile_free(p);
     rf_tids_free(tids);
@@ -107,8 +108,8 @@ static void comm_is(const char *comm, const char *shown)
     struct rf_frame f = {.file = text("a"), .fn = text("f")};
     char expected[200];
     sample(p, 7, 0, 1, &f, 1);
-    snprintf(expected, sizeof expected, "%s 7/7 0.000000000:          1 cpu-clock:\n\t               1 f [a]+0x0 (a)\n\n",
-             shown);
+    snprintf(expected, sizeof expected,
+             "%s 7/7 0.000000000:          1 cpu-clock:\n\t               1 f [a]+0x0 (a)\n\n", shown);
     expect(p, (struct rf_render){0}, expected);
     rf_profile_free(p);
     rf_tids_free(tids);
@@ -153,8 +154,10 @@ static void the_log_has_a_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_in_order_innermost_frame_first), cmocka_unit_test(what_readers_would_take_amiss_is_escaped),
-        cmocka_unit_test(names_of_threads_are_one_word),          cmocka_unit_test(a_profile_without_log_is_refused),
+        cmocka_unit_test(samples_in_order_innermost_frame_first),
+        cmocka_unit_test(what_readers_would_take_amiss_is_escaped),
+        cmocka_unit_test(names_of_threads_are_one_word),
+        cmocka_unit_test(a_profile_without_log_is_refused),
         cmocka_unit_test(the_log_has_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

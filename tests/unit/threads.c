@@ -69,12 +69,11 @@ static struct rf_profile *pool(void)
         uint64_t ns;
     } sample[] = {{"main", 0, 2000000}, {"worker-1", 1, 3000000}, {"main", 1, 1000000}, {"worker-2", 1, 4000000}};
     for (size_t i = 0; i < 4; i++) {
-        struct rf_frame f[] = {{.kind = RF_KIND_THREAD, .file = text(""), .fn = text(sample[i].name), .named = true},
-                               line[0],
-                               line[1]};
+        struct rf_frame f[] = {
+            {.kind = RF_KIND_THREAD, .file = text(""), .fn = text(sample[i].name), .named = true}, line[0], line[1]};
         bool worker = sample[i].name[0] == 'w';
         struct rf_charge charge = {.weight_ns = sample[i].ns, .pool_ns = worker ? sample[i].ns : 0};
-        assert_int_equal(rf_profile_add(p, f, 2 + sample[i].on, charge, NULL), RF_OK);
+        rf_profile_charge(p, rf_profile_place(p, 0, f, 2 + sample[i].on), 1, charge);
     }
     return p;
 }
@@ -134,7 +133,7 @@ static void the_pools_part_and_the_rest_add_up(void **state)
     p = rf_profile_new();
     struct rf_frame f = {.file = text("p.rfl"), .fn = text("f"), .line = 1};
     struct rf_charge half = {.weight_ns = 1000, .pool_ns = 500};
-    assert_int_equal(rf_profile_add(p, &f, 1, half, NULL), RF_OK);
+    rf_profile_charge(p, rf_profile_place(p, 0, &f, 1), 1, half);
     how.view = RF_VIEW_LINE;
     expect(p, "tsv", how, HEADER "\tpool_ms\tmain_ms\np.rfl\t1\tf\t0.001\t0.001\t1\t0.001\t0.000\n");
     rf_profile_free(p);

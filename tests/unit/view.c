@@ -33,8 +33,9 @@ static struct rf_frame sent(const char *query, const char *beginning)
 
 static void add(struct rf_profile *p, const struct rf_frame *f, size_t n, uint64_t ns)
 {
-    struct rf_error err;
-    assert_int_equal(rf_profile_add(p, f, n, (struct rf_charge){.weight_ns = ns}, &err), RF_OK);
+    uint32_t node = rf_profile_place(p, 0, f, n);
+    assert_int_not_equal(node, UINT32_MAX);
+    rf_profile_charge(p, node, 1, (struct rf_charge){.weight_ns = ns});
 }
 
 /* What a format writes; the caller frees. */
@@ -249,7 +250,8 @@ static void withheld_text_is_in_no_output(void **state)
                                         .column = {RF_COLUMN_EXPR, RF_COLUMN_COL},
                                         .n_columns = columns,
                                         .folder = "/srv"};
-                bool tells = view == RF_VIEW_LINE || view == RF_VIEW_FN || view == RF_VIEW_EXPR || view == RF_VIEW_QUERY;
+                bool tells =
+                    view == RF_VIEW_LINE || view == RF_VIEW_FN || view == RF_VIEW_EXPR || view == RF_VIEW_QUERY;
                 char *told = written(p, f->name, &how);
                 how.no_text = true;
                 char *withheld = written(p, f->name, &how);
