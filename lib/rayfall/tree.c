@@ -6,6 +6,8 @@
 enum {
     CANDIDATES = 8,      /* of one frame */
     WORDS_MAX = 120,     /* of a frame that are looked at: the rest is argument arrays */
+    IN_REGISTER = 3, IN_STRONG_WORD = 2, ELSEWHERE = 1, /* scores */
+    HANDED_OVER = 2,     /* more for the form that code called the evaluator with */
     STRONG_WORDS = 3,    /* lowest words of a frame: where compilers spill what they need next */
     LOOK_BACK = 8,       /* frames without candidates that a chain may bridge */
     ELEMENTS_MAX = 256,
@@ -138,7 +140,7 @@ static void add_argument(struct chain *ch, size_t k, const struct rf_native *for
         uint64_t index = form->reg[saved_regs[i]];
         if ((form->known >> saved_regs[i] & 1) && index < (uint64_t)o.len - 1 &&
             rf_read_u64(ch->t->m, args + 8 * index, &node))
-            add(ch, k, node, 1);
+            add(ch, k, node, ELSEWHERE);
     }
 }
 
@@ -149,10 +151,10 @@ static void candidates(struct chain *ch, size_t k)
     uint64_t w;
     for (size_t i = 0; i < sizeof saved_regs; i++)
         if (f->known >> saved_regs[i] & 1)
-            add_word(ch, k, f->reg[saved_regs[i]], 2);
+            add_word(ch, k, f->reg[saved_regs[i]], IN_REGISTER);
     size_t n = words_of(ch, index);
     for (size_t i = 0; i < n && rf_snapshot_word(ch->t->s, f->sp + 8 * i, &w); i++)
-        add_word(ch, k, w, i < STRONG_WORDS ? 2 : 1);
+        add_word(ch, k, w, i < STRONG_WORDS ? IN_STRONG_WORD : ELSEWHERE);
     if (index + 1 < ch->native->n && !rf_symbol_is(f[1].fn.name, "ray_eval"))
         add_argument(ch, k, f + 1);
     /* A special form is called with a pointer to its first argument: the elements, and 8. */
@@ -161,11 +163,11 @@ static void candidates(struct chain *ch, size_t k)
     const struct rf_native *younger = f - 1;
     for (size_t i = 0; i < sizeof saved_regs; i++)
         if ((younger->known >> saved_regs[i] & 1) && younger->reg[saved_regs[i]] % 32 == 8)
-            add(ch, k, younger->reg[saved_regs[i]] - RAY_DATA - 8, 1);
+            add(ch, k, younger->reg[saved_regs[i]] - RAY_DATA - 8, ELSEWHERE);
     n = words_of(ch, index - 1);
     for (size_t i = 0; i < n && rf_snapshot_word(ch->t->s, younger->sp + 8 * i, &w); i++)
         if (w % 32 == 8 && w > RAY_DATA + 8)
-            add(ch, k, w - RAY_DATA - 8, 1);
+            add(ch, k, w - RAY_DATA - 8, ELSEWHERE);
 }
 
 /* Can inner be evaluated `frames` frames further in than outer? Every frame goes one form deeper. */
@@ -178,6 +180,11 @@ static bool inside(const struct rf_form *outer, const struct rf_form *inner, siz
                            memcmp(&outer->span, &inner->span, sizeof outer->span) != 0);
 }
 
+static bool handed_over(const struct chain *ch, const struct rf_form *f)
+{
+    return f->source == ch->t->within && memcmp(&f->span, &ch->t->span, sizeof f->span) == 0;
+}
+
 /* Scores every candidate by the best chain of forms, each inside the one before, that ends with it; returns the best of
  * all, as frame * CANDIDATES + index, -1 without any. */
 static int solve(struct chain *ch)
@@ -186,7 +193,7 @@ static int solve(struct chain *ch)
     for (size_t k = 0; k < ch->n; k++)
         for (size_t i = 0; i < ch->count[k]; i++) {
             struct candidate *c = &ch->c[k][i];
-            c->best = c->score;
+            c->best = c->score + (k == 0 && handed_over(ch, &c->form) ? HANDED_OVER : 0);
             c->from = -1;
             for (size_t j = k > LOOK_BACK ? k - LOOK_BACK : 0; j < k; j++)
                 for (size_t p = 0; p < ch->count[j]; p++)
@@ -296,9 +303,17 @@ static void learn(const struct chain *ch, const struct rf_form *out)
     }
 }
 
+static bool in_register(const struct chain *ch, size_t k, uint64_t node)
+{
+    for (size_t i = 0; i < ch->count[k]; i++)
+        if (ch->c[k][i].form.node == node)
+            return ch->c[k][i].score == IN_REGISTER;
+    return false;
+}
+
 /* The innermost frame holds least of its form, and most from before. What its caller waits for goes before what it holds; when
- * that is a name or a number, it is at no form of its own. Where that is not known either, a builtin that runs below it has to
- * speak for what it holds. */
+ * that is a name or a number, it is at no form of its own. Where that is not known either, only what is in a register counts,
+ * or what a builtin below it speaks for. */
 static void settle_innermost(const struct chain *ch, struct rf_form *out)
 {
     size_t k = ch->n - 1;
@@ -307,7 +322,7 @@ static void settle_innermost(const struct chain *ch, struct rf_form *out)
     if (k == 0 || !out[k - 1].source || !asking(ch, k, &out[k - 1], &a))
         return;
     int64_t i = rf_sites_element(ch->t->sites, &a);
-    if (i < 0 && !builtin_below(ch, k))
+    if (i < 0 && !builtin_below(ch, k) && !in_register(ch, k, out[k].node))
         out[k] = (struct rf_form){0};
     if (i < 0 || !rf_read_u64(ch->t->m, a.elements + 8 * (uint64_t)i, &node) || node == out[k].node)
         return;

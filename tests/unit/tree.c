@@ -242,7 +242,8 @@ static void callers_show_which_argument_they_wait_for(void **state)
         decode(x, 3, 1);
     }
     x->frame[1].fn.name = "ray_release";
-    hold(x, 2, RF_RBX, x->node[F]); /* from before */
+    x->frame[2].known = 0;
+    x->stack[2 * FRAME_WORDS + 5] = x->node[F]; /* from before */
     decode(x, 3, 2);
     is_at(x, 1, H);
     x->frame[3].pc++; /* a call that was never seen: nothing speaks for it */
