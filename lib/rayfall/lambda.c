@@ -161,7 +161,7 @@ static bool read_consts(struct rf_lambda *l, const struct rf_memory *m, uint64_t
 static bool read_debug(struct rf_lambda *l, const struct rf_memory *m, uint64_t addr, const struct rf_source *source)
 {
     struct rf_obj o;
-    if (!source || !rf_obj_vector(m, addr, RAY_I64, DEBUG_MAX, &o) || o.len < 2)
+    if (!source || source->unplaced || !rf_obj_vector(m, addr, RAY_I64, DEBUG_MAX, &o) || o.len < 2)
         return true;
     size_t pairs = (size_t)o.len / 2;
     uint64_t *raw = malloc(pairs * 16);
@@ -274,6 +274,7 @@ static bool decode(struct rf_lambdas *c, struct entry *e, const struct rf_memory
     l->addr = e->addr;
     l->n_locals = (int32_t)id->slot[LAMBDA_LOCALS];
     l->nfo = e->nfo;
+    l->body = id->slot[LAMBDA_BODY];
     e->source = source ? source->serial : 0;
     e->named = rf_names_generation(c->names);
     if (!dup_text(&l->file, source ? source->file.s : "", source ? source->file.n : 0))

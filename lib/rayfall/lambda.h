@@ -32,6 +32,7 @@ struct rf_lambda {
     struct rf_debug *debug;   /* ascending by offset; empty without a debug vector */
     size_t n_debug;
     uint64_t nfo;             /* address of its source object, 0 without one */
+    uint64_t body;            /* list of its forms */
     struct rf_text file;      /* "" without a source */
     struct rf_text name;      /* from the environment, else "<fn:LINE>", else "<fn>" */
     bool named;               /* by the environment */

@@ -12,7 +12,8 @@
 #include <uthash.h>
 
 enum { NODES_MAX = 1 << 18, TEXT_MAX = 1 << 22, FILE_MAX = 4096, CACHED_MAX = 64, EDGE = 128,
-       KEYS_PIECE = 1024, KEYS_EDGE = 8 * KEYS_PIECE, TITLE_CHARACTERS = 60, TITLE_BYTES = 240, QUERY_BYTES = 4096 };
+       KEYS_PIECE = 1024, KEYS_EDGE = 8 * KEYS_PIECE, TITLE_CHARACTERS = 60, TITLE_BYTES = 240, QUERY_BYTES = 4096,
+    LINES_MAX = 65536 };
 
 struct rf_node_span {
     uint64_t node, span;
@@ -257,7 +258,9 @@ static bool source_read(struct rf_source *s, const struct rf_memory *m, const st
     s->spans = malloc(n * sizeof *s->spans + 1);
     if (!s->nodes || !s->spans || !index_lines(s) || !make_titles(s))
         goto out;
-    index_nodes(s, keys, keys + n, n);
+    s->unplaced = s->n_lines > LINES_MAX;
+    if (!s->unplaced)
+        index_nodes(s, keys, keys + n, n);
     ok = index_depths(s);
 out:
     free(keys);

@@ -20,6 +20,7 @@ struct rf_source {
     struct rf_text text;
     /* Of text that came from no file, spaces squeezed: its beginning, and all of it up to 4096 bytes; else "". */
     struct rf_text title, query;
+    bool unplaced;          /* too long for rayforce's 16-bit line numbers: where its nodes stand cannot be told */
     struct rf_node_span *nodes; /* ascending by node, the last match only */
     size_t n_nodes;
     struct rf_span_node *spans; /* ascending by span */

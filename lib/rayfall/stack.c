@@ -277,6 +277,7 @@ static void solve_chain(struct walk *k, struct solved *s)
                                .m = k->w->m,
                                .s = k->s,
                                .sites = k->w->sites,
+                               .body = k->walked ? k->fn->body : 0,
                                .within = s->own && k->placed ? s->own : NULL,
                                .span = k->at};
     rf_tree_chain(&s->tree, k->native, k->chain, k->n_chain, sources, n_sources, s->form);

@@ -250,8 +250,20 @@ static bool by_head(const struct chain *ch, size_t k, const struct rf_form *pare
     return hits > 0;
 }
 
+/* A function's body of one form leaves no choice. */
+static bool only_form(const struct chain *ch, uint64_t body, struct rf_form *out)
+{
+    struct rf_obj o;
+    uint64_t node;
+    return rf_obj_vector(ch->t->m, body, RAY_LIST, 1, &o) && o.len == 1 && rf_read_u64(ch->t->m, body + RAY_DATA, &node) &&
+           form_of(ch, node, out);
+}
+
 static void fill_inner(const struct chain *ch, struct rf_form *out)
 {
+    struct rf_form body = {.node = ch->t->body}, first = {0};
+    if (!out[0].source && body.node && (only_form(ch, body.node, &first) || by_head(ch, 0, &body, &first)))
+        out[0] = first;
     for (size_t k = 1; k < ch->n; k++) {
         struct rf_form form = {0};
         if (!out[k].source && out[k - 1].source && by_head(ch, k, &out[k - 1], &form))
@@ -273,13 +285,20 @@ static bool values_of(const struct chain *ch, const struct rf_asking *form, stru
     return true;
 }
 
+/* `if` ends in a jump to the evaluator, so the call seems to be that of the form's own frame, whichever branch it took. */
+static bool jumped(const struct chain *ch, size_t caller, uint64_t node)
+{
+    const struct rf_builtin *head = caller < ch->native->n ? rf_tree_head(ch->t, node) : NULL;
+    return head && (head->attrs & RAY_ATTR_SPECIAL) && rf_symbol_is(ch->native->frame[caller].fn.name, "ray_eval");
+}
+
 /* Which forms the frame that called frame k can have asked for. */
 static bool asking(const struct chain *ch, size_t k, const struct rf_form *parent, struct rf_asking *a)
 {
     struct rf_obj o;
     struct rf_asking form;
     size_t caller = ch->frames[k] + 1;
-    if (!parent->node || caller >= ch->native->n || !rf_obj_vector(ch->t->m, parent->node, RAY_LIST, ELEMENTS_MAX, &o))
+    if (!parent->node || caller >= ch->native->n || jumped(ch, caller, parent->node) || !rf_obj_vector(ch->t->m, parent->node, RAY_LIST, ELEMENTS_MAX, &o))
         return false;
     form = (struct rf_asking){&ch->native->frame[caller], ch->t->s, parent->node + RAY_DATA, o.len};
     if (!values_of(ch, &form, a))
@@ -319,7 +338,14 @@ static void settle_innermost(const struct chain *ch, struct rf_form *out)
     size_t k = ch->n - 1;
     struct rf_asking a;
     uint64_t node;
-    if (k == 0 || !out[k - 1].source || !asking(ch, k, &out[k - 1], &a))
+    if (k == 0 || !out[k - 1].source)
+        return;
+    if (out[k - 1].node && jumped(ch, ch->frames[k] + 1, out[k - 1].node)) {
+        if (!in_register(ch, k, out[k].node))
+            out[k] = (struct rf_form){0}; /* of two branches alike the frame may hold either */
+        return;
+    }
+    if (!asking(ch, k, &out[k - 1], &a))
         return;
     int64_t i = rf_sites_element(ch->t->sites, &a);
     if (i < 0 && !builtin_below(ch, k) && !in_register(ch, k, out[k].node))

@@ -22,6 +22,7 @@ struct rf_tree {
     const struct rf_memory *m; /* snapshot first, then live memory */
     const struct rf_snapshot *s;
     struct rf_sites *sites; /* what was learned from other samples */
+    uint64_t body;          /* list of the forms of the function whose body is walked; 0: it is no function's */
     /* Where a function's code called the evaluator: forms of this source lie within this span. NULL: no such bound. */
     const struct rf_source *within;
     struct rf_span span;
