@@ -6,6 +6,7 @@
 start() {
     local out=$1
     shift
+    : >"$out" # what an earlier target said there is not what this one says
     "$@" </dev/null >"$out" 2>&1 &
     target=$!
     started+=("$target")
