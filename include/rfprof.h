@@ -100,9 +100,9 @@ struct rf_part {
 };
 enum { RF_PARTS = 3 };
 
-/* The account of a session: where each tick, sample and nanosecond went. Of CPU time, `charged` comes from the process's
- * clock, all the rest from those of its threads; so the sum of the rest differs from it when something was lost. With
- * `idle`, all the rest is wall-clock time, for which there is no other clock. */
+/* The account of a session: where each tick, sample and nanosecond went. Of CPU time, `charged` comes from the
+ * process's clock, all the rest from those of its threads; so the sum of the rest differs from it when something was
+ * lost. With `idle`, all the rest is wall-clock time, for which there is no other clock. */
 struct rf_account {
     uint64_t wall_ns; /* first to last tick */
     uint64_t ticks_asked, ticks_taken, ticks_late;
@@ -111,16 +111,16 @@ struct rf_account {
     uint64_t lost_timeout; /* it did not stop in time (uninterruptible, frozen) */
     uint64_t lost_traced;  /* another tracer had it */
     uint64_t lost_other;
-    uint64_t slept;        /* thread looks that found it asleep */
-    uint64_t waited;       /* and runnable, but waiting for a CPU: no samples either */
-    uint64_t eintr;        /* stops that found a system call interrupted with EINTR */
-    uint64_t charged_ns;   /* CPU time that the kernel charged to the process meanwhile */
-    uint64_t line_ns;      /* explained by a line */
-    uint64_t function_ns;  /* by a function whose line is not known */
-    uint64_t runtime_ns;   /* by a named part of the runtime */
-    uint64_t unknown_ns;   /* sampled but not decoded; the reasons are rows of the profile */
-    uint64_t pending_ns;   /* since each thread's last sample; and of pool workers for which no line was found yet */
-    uint64_t ended_ns;     /* CPU time that threads which ended, or the process if it ended, used after their last sample */
+    uint64_t slept;       /* thread looks that found it asleep */
+    uint64_t waited;      /* and runnable, but waiting for a CPU: no samples either */
+    uint64_t eintr;       /* stops that found a system call interrupted with EINTR */
+    uint64_t charged_ns;  /* CPU time that the kernel charged to the process meanwhile */
+    uint64_t line_ns;     /* explained by a line */
+    uint64_t function_ns; /* by a function whose line is not known */
+    uint64_t runtime_ns;  /* by a named part of the runtime */
+    uint64_t unknown_ns;  /* sampled but not decoded; the reasons are rows of the profile */
+    uint64_t pending_ns;  /* since each thread's last sample; and of pool workers for which no line was found yet */
+    uint64_t ended_ns; /* CPU time that threads which ended, or the process if it ended, used after their last sample */
     struct rf_part runtime[RF_PARTS], unknown[RF_PARTS]; /* the dearest parts of these two; a name may be empty */
     bool idle;
     uint64_t unlogged; /* samples of the profile that the log had no room for */

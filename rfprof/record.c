@@ -184,11 +184,8 @@ static void tell_beginning(const struct recording *r)
 static enum rf_status finish(struct recording *r, struct rf_error *err)
 {
     const struct options *o = r->options;
-    struct rf_render how = {.view = o->view,
-                            .n_columns = o->n_columns,
-                            .threads = o->threads,
-                            .no_text = o->no_text,
-                            .native = o->native};
+    struct rf_render how = {
+        .view = o->view, .n_columns = o->n_columns, .threads = o->threads, .no_text = o->no_text, .native = o->native};
     memcpy(how.column, o->column, sizeof how.column);
     if (o->full_paths)
         how.folder = rf_session_folder(r->session);
@@ -271,7 +268,8 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
         status = rf_fail(err, RF_FAILURE, 0, "cannot read the working directory of %d, for --full-paths", o->pid);
     if (status != RF_OK)
         return status;
-    /* Timers that may be late are handled together with others that are due: ticks would fall on the target's own wake-ups. */
+    /* Timers that may be late are handled together with others that are due: ticks would fall on the target's own
+     * wake-ups. */
     prctl(PR_SET_TIMERSLACK, 1);
     r->begin_ns = now_ns();
     r->end_ns = o->duration > 0 ? r->begin_ns + (uint64_t)llround(o->duration * 1e9) : UINT64_MAX;

@@ -45,8 +45,8 @@ static const struct op {
     [OP_CALLGN] = {"CALLGN", 1, 1, 1, true},
 };
 
-/* A slot of the abstract stack is OTHER, or where it came from: a constant's index, with NAMED when the constant was the
- * name that was resolved. Deeper stacks than this are not followed. */
+/* A slot of the abstract stack is OTHER, or where it came from: a constant's index, with NAMED when the constant was
+ * the name that was resolved. Deeper stacks than this are not followed. */
 enum { OTHER = -1, NAMED = 1 << 16, STACK_MAX = 256 };
 
 static int32_t origin(enum rf_op op, uint32_t arg)
@@ -82,8 +82,7 @@ static int32_t pops_of(enum rf_op op, uint32_t arg)
 
 static bool is_call(enum rf_op op)
 {
-    return op == OP_CALL1 || op == OP_CALL2 || op == OP_CALLN || op == OP_CALLF ||
-           (op >= OP_CALLG1 && op <= OP_CALLGN);
+    return op == OP_CALL1 || op == OP_CALL2 || op == OP_CALLN || op == OP_CALLF || (op >= OP_CALLG1 && op <= OP_CALLGN);
 }
 
 static const struct rf_instruction *find(const struct rf_code *c, uint32_t pos, size_t member)

@@ -1,9 +1,9 @@
 /* decode.c: puts a thread's Rayfall stack together, from its outermost native frame inwards. */
 #include "decode.h"
 
-#include "slots/slots.h"
 #include "pool.h"
 #include "result.h"
+#include "slots/slots.h"
 #include "stack.h"
 #include "wait.h"
 
@@ -43,15 +43,15 @@ struct rf_decoder {
     struct rf_stack main, other; /* of the main thread; of the thread at hand where it is another */
     struct rf_expressions expressions;
     bool want_query, want_builtin;
-    struct rf_natives *natives;  /* NULL: native frames are not wanted */
-    struct waiting *waiting;     /* by thread, or, with native frames, by sample; the last holds those without room, too */
+    struct rf_natives *natives; /* NULL: native frames are not wanted */
+    struct waiting *waiting; /* by thread, or, with native frames, by sample; the last holds those without room, too */
     size_t n_waiting;
     uint64_t waiting_since;
-    bool due, idle;              /* they can be charged: to the main thread's stack, or to the pool itself */
-    struct rf_result result;     /* of the main thread */
-    struct rf_window window;     /* that the main thread's last sample saw */
-    char wait_name[32];          /* of the thread at hand */
-    char *texts;                 /* what the frames of main point to, once copied */
+    bool due, idle;          /* they can be charged: to the main thread's stack, or to the pool itself */
+    struct rf_result result; /* of the main thread */
+    struct rf_window window; /* that the main thread's last sample saw */
+    char wait_name[32];      /* of the thread at hand */
+    char *texts;             /* what the frames of main point to, once copied */
     size_t texts_size;
 };
 
@@ -185,16 +185,17 @@ static bool keep_texts(struct rf_decoder *d, struct rf_stack *st)
     return true;
 }
 
-/* What the runtime does when no Rayfall line is in progress, by the innermost function on the stack that says so; else that
- * of the innermost C function. */
+/* What the runtime does when no Rayfall line is in progress, by the innermost function on the stack that says so; else
+ * that of the innermost C function. */
 static struct rf_text runtime_name(const struct rf_native_stack *native)
 {
     static const struct {
         const char *base, *shown;
     } known[] = {
         {"ray_lazy_materialize", NULL}, /* work of some result: its C function tells more than who asked for it */
-        {"ray_sock_send_until", "<ipc write>"}, {"ray_sock_send", "<ipc write>"}, {"ipc_read_payload", "<ipc read>"},
-        {"ray_parse", "<parse>"},               {"ray_parse_with_nfo", "<parse>"}, {"parse_expr", "<parse>"},
+        {"ray_sock_send_until", "<ipc write>"}, {"ray_sock_send", "<ipc write>"},
+        {"ipc_read_payload", "<ipc read>"},     {"ray_parse", "<parse>"},
+        {"ray_parse_with_nfo", "<parse>"},      {"parse_expr", "<parse>"},
         {"ray_sem_wait", "<pool idle>"},        {"worker_loop", "<pool idle>"},
     };
     const char *shown = NULL;

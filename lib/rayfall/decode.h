@@ -20,13 +20,14 @@ struct rf_decoded {
     size_t n;
     enum rf_explained how;
     pid_t tid;
-    bool worker;        /* the thread belongs to the pool */
-    uint32_t samples;   /* to charge the stack with; n is 0 when nothing is, or not yet */
+    bool worker;      /* the thread belongs to the pool */
+    uint32_t samples; /* to charge the stack with; n is 0 when nothing is, or not yet */
     uint64_t weight_ns;
 };
 
 struct rf_decode_stats {
-    /* Interpreter frames by how their instruction was found: one candidate, several on one line, several lines, entry code. */
+    /* Interpreter frames by how their instruction was found: one candidate, several on one line, several lines, entry
+     * code. */
     uint64_t ip_unique, ip_same_line, ip_open, ip_prologue;
     uint64_t interpreters, bare; /* interpreter frames met; those with neither block nor lambda */
 };

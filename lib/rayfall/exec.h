@@ -34,7 +34,7 @@ static inline bool rf_exec_word(const struct rf_layout *l, uint64_t word)
 /* Reads the block at addr and tests everything but the lambda itself. */
 bool rf_exec_read(const struct rf_memory *m, const struct rf_layout *l, uint64_t addr, struct rf_exec *out);
 /* Reads n entries of the return stack from entry first on, 0 being the oldest; they must be in use (e->rp). */
-bool rf_exec_returns(const struct rf_memory *m, const struct rf_layout *l, const struct rf_exec *e, int32_t first, int32_t n,
-                     struct rf_return *out);
+bool rf_exec_returns(const struct rf_memory *m, const struct rf_layout *l, const struct rf_exec *e, int32_t first,
+                     int32_t n, struct rf_return *out);
 
 #endif

@@ -49,8 +49,8 @@ static bool try_exec(struct rf_interpreter *in, uint64_t word, struct rf_exec *e
     return *fn != NULL;
 }
 
-/* Only a word of this frame or a register that it saved can be its block. An older frame's block may still be in a register
- * that this one has not yet overwritten. */
+/* Only a word of this frame or a register that it saved can be its block. An older frame's block may still be in a
+ * register that this one has not yet overwritten. */
 static bool find_exec(struct rf_interpreter *in, const struct rf_native_stack *native, size_t k, struct rf_exec *e,
                       const struct rf_lambda **fn, struct rf_exec *torn)
 {
@@ -79,8 +79,8 @@ static const struct rf_lambda *entering(struct rf_interpreter *in, const struct 
     return fn;
 }
 
-static void look(const struct rf_interpreter *in, const struct rf_native_stack *native, size_t k, const struct rf_exec *e,
-                 const struct rf_lambda *fn, struct rf_ip_view *v)
+static void look(const struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,
+                 const struct rf_exec *e, const struct rf_lambda *fn, struct rf_ip_view *v)
 {
     const struct rf_native *f = &native->frame[k];
     memset(v, 0, sizeof *v);
@@ -126,9 +126,13 @@ static bool same_form(const struct rf_activation *a, const struct rf_activation 
 }
 
 /* What the interpreter's machine code says of frame k. */
-static void locate(const struct rf_interpreter *in, const struct rf_native_stack *native, size_t k, struct rf_ip_view *v)
+static void locate(const struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,
+                   struct rf_ip_view *v)
 {
-    struct rf_slots_frame f = {.native = &native->frame[k], .snapshot = in->s, .leaf = k == 0, .code = &v->fn->code,
+    struct rf_slots_frame f = {.native = &native->frame[k],
+                               .snapshot = in->s,
+                               .leaf = k == 0,
+                               .code = &v->fn->code,
                                .code_addr = v->fn->code_addr};
     if (in->slots)
         v->where = rf_slots_locate(in->slots, &f);
@@ -187,12 +191,12 @@ bool rf_return_sound(const struct rf_lambda *fn, const struct rf_exec *e, const 
     if (r->fp < 0 || r->fp > e->sp || r->ip <= 0)
         return false;
     const struct rf_instruction *i = rf_code_ending(&fn->code, (uint32_t)r->ip);
-    return i && (i->op == OP_CALLF || i->op == OP_CALLS || i->op == OP_CALLG1 || i->op == OP_CALLG2 ||
-                 i->op == OP_CALLGN);
+    return i &&
+           (i->op == OP_CALLF || i->op == OP_CALLS || i->op == OP_CALLG1 || i->op == OP_CALLG2 || i->op == OP_CALLGN);
 }
 
-/* The callers in one block, oldest first. An entry without a lambda is a call to itself: its function is that of the next
- * younger entry that has one, and for the youngest that which runs. So the names are found from the top down. */
+/* The callers in one block, oldest first. An entry without a lambda is a call to itself: its function is that of the
+ * next younger entry that has one, and for the youngest that which runs. So the names are found from the top down. */
 static void emit_callers(struct rf_interpreter *in, const struct rf_exec *e, const struct rf_lambda *running,
                          void (*emit)(void *, const struct rf_activation *), void *ctx)
 {

@@ -6,7 +6,8 @@ static const rf_ops call_like = RF_CALLS | RF_OP(OP_CALLD) | RF_OP(OP_FORCE) | R
                                 RF_OP(OP_SCOPE_END) | RF_OP(OP_SCOPE_BEGIN_E) | RF_OP(OP_JMPF) | RF_OP(OP_MKCLOSURE);
 static const rf_ops any_op = ((rf_ops)1 << OP_COUNT) - 1;
 static const rf_ops jumps = RF_OP(OP_JMP) | RF_OP(OP_JMPF);
-static const rf_ops runs_bytecode = RF_OP(OP_CALLF) | RF_OP(OP_CALLS) | RF_OP(OP_CALLG1) | RF_OP(OP_CALLG2) | RF_OP(OP_CALLGN);
+static const rf_ops runs_bytecode =
+    RF_OP(OP_CALLF) | RF_OP(OP_CALLS) | RF_OP(OP_CALLG1) | RF_OP(OP_CALLG2) | RF_OP(OP_CALLGN);
 static const rf_ops returns = RF_OP(OP_RET);
 
 /* Which opcodes can have this function directly below them (releases §2.4). */
@@ -19,11 +20,13 @@ static const struct {
     {"ray_env_resolve", RF_OP(OP_RESOLVE) | RF_OP(OP_RESOLVE_W) | RF_OP(OP_LOADENVG)},
     {"ray_env_resolve_compiled", RF_OP(OP_RESOLVE) | RF_OP(OP_RESOLVE_W) | RF_OP(OP_LOADENVG)},
     {"ray_env_set", RF_OP(OP_STOREGLOBAL) | RF_OP(OP_STOREGLOBAL_W)},
-    {"ray_retain", RF_OP(OP_LOADCONST) | RF_OP(OP_LOADCONST_W) | RF_OP(OP_LOADENV) | RF_OP(OP_LOADENVG) | RF_OP(OP_DUP) |
-                       RF_OP(OP_LOADSELF) | RF_OP(OP_RESOLVE) | RF_OP(OP_RESOLVE_W) | RF_OP(OP_CALLF) | RF_OP(OP_CALLS)},
+    {"ray_retain", RF_OP(OP_LOADCONST) | RF_OP(OP_LOADCONST_W) | RF_OP(OP_LOADENV) | RF_OP(OP_LOADENVG) |
+                       RF_OP(OP_DUP) | RF_OP(OP_LOADSELF) | RF_OP(OP_RESOLVE) | RF_OP(OP_RESOLVE_W) | RF_OP(OP_CALLF) |
+                       RF_OP(OP_CALLS)},
     {"ray_lazy_materialize", RF_OP(OP_FORCE) | RF_CALLS | RF_OP(OP_LOADENV) | RF_OP(OP_LOADENVG) | RF_OP(OP_JMPF)},
     {"ray_release", RF_OP(OP_POP) | RF_OP(OP_STOREENV) | RF_OP(OP_RET) | RF_OP(OP_JMPF) | RF_CALLS | RF_OP(OP_CALLS) |
-                        RF_OP(OP_CALLD) | RF_OP(OP_TRYH) | RF_OP(OP_SCOPE_BEGIN) | RF_OP(OP_SCOPE_END) | RF_OP(OP_FORCE)},
+                        RF_OP(OP_CALLD) | RF_OP(OP_TRYH) | RF_OP(OP_SCOPE_BEGIN) | RF_OP(OP_SCOPE_END) |
+                        RF_OP(OP_FORCE)},
 };
 
 /* ray_free is what ray_release becomes once it is inlined. */
@@ -92,8 +95,8 @@ static size_t settle(const struct rf_ip_view *v, const struct rf_instruction *ou
     return n;
 }
 
-/* The numbers seen: the ip after this instruction, or, where it has an operand, after its opcode; also as a pointer into
- * the bytecode. */
+/* The numbers seen: the ip after this instruction, or, where it has an operand, after its opcode; also as a pointer
+ * into the bytecode. */
 static bool shows(const struct rf_ip_view *v, uint64_t word, const struct rf_instruction *i)
 {
     uint64_t low = word & 0xffffffff, into = word - v->fn->code_addr;
@@ -129,7 +132,8 @@ static size_t choose(const struct rf_ip_view *v, rf_ops ops, test *memory, test 
     size_t n = 0;
     for (size_t k = 0; k < v->fn->code.n && n < IP_CANDIDATES; k++) {
         const struct rf_instruction *i = &v->fn->code.v[k];
-        if ((ops & RF_OP(i->op)) && (!v->where.ops || (v->where.ops & RF_OP(i->op))) && memory(v, i) && (!machine || machine(v, i)))
+        if ((ops & RF_OP(i->op)) && (!v->where.ops || (v->where.ops & RF_OP(i->op))) && memory(v, i) &&
+            (!machine || machine(v, i)))
             out[n++] = i;
     }
     return n;

@@ -20,7 +20,7 @@ enum {
 
 struct identity {
     uint64_t slot[LAMBDA_SLOTS];
-    uint64_t body0;        /* the first body node */
+    uint64_t body0;                                    /* the first body node */
     unsigned char code[LAMBDA_CODE_LOOK - RAY_HEADER]; /* zero-filled */
     int64_t code_len;
 };
@@ -128,8 +128,8 @@ static bool read_code(struct rf_lambda *l, const struct rf_memory *m, const stru
 {
     size_t n = (size_t)id->code_len;
     unsigned char *bytes = malloc(n);
-    bool ok = bytes && rf_read(m, id->slot[LAMBDA_CODE] + RAY_DATA, bytes, n) &&
-              rf_code_decode(&l->code, bytes, n, opcodes);
+    bool ok =
+        bytes && rf_read(m, id->slot[LAMBDA_CODE] + RAY_DATA, bytes, n) && rf_code_decode(&l->code, bytes, n, opcodes);
     free(bytes);
     l->code_addr = id->slot[LAMBDA_CODE] + RAY_DATA;
     return ok;
@@ -157,7 +157,8 @@ static bool read_consts(struct rf_lambda *l, const struct rf_memory *m, uint64_t
     return true;
 }
 
-/* The debug vector is [offset, span]*, offsets not decreasing; of equal offsets the first counts, as the runtime has it. */
+/* The debug vector is [offset, span]*, offsets not decreasing; of equal offsets the first counts, as the runtime has
+ * it. */
 static bool read_debug(struct rf_lambda *l, const struct rf_memory *m, uint64_t addr, const struct rf_source *source)
 {
     struct rf_obj o;
@@ -206,10 +207,10 @@ static void load_sources(struct rf_lambdas *c, const struct rf_memory *m, uint64
             rf_sources_get(c->sources, m, nfo, epoch);
 }
 
-/* A function made at run time has no source of its own, or that of the text which ran when it was made. Its body's nodes
- * are those of the function around it: the source is the one in which its first call is written. */
-static const struct rf_source *source_by_body(struct rf_lambdas *c, const struct rf_memory *m, uint64_t body, uint64_t epoch,
-                                              uint64_t *nfo)
+/* A function made at run time has no source of its own, or that of the text which ran when it was made. Its body's
+ * nodes are those of the function around it: the source is the one in which its first call is written. */
+static const struct rf_source *source_by_body(struct rf_lambdas *c, const struct rf_memory *m, uint64_t body,
+                                              uint64_t epoch, uint64_t *nfo)
 {
     struct rf_obj o, head;
     uint64_t node, name;
@@ -242,8 +243,8 @@ static bool dup_text(struct rf_text *to, const char *s, size_t n)
 }
 
 /* The environment's name, else the line where the function's form begins, else that of its first form. */
-static bool give_name(struct rf_lambdas *c, struct rf_lambda *l, const struct rf_memory *m, const struct rf_source *source,
-                      const struct rf_span *first)
+static bool give_name(struct rf_lambdas *c, struct rf_lambda *l, const struct rf_memory *m,
+                      const struct rf_source *source, const struct rf_span *first)
 {
     char text[32] = "<fn>";
     struct rf_span form;
@@ -378,7 +379,8 @@ const struct rf_lambda *rf_lambdas_get(struct rf_lambdas *c, const struct rf_mem
     return l && l->code_addr ? l : NULL;
 }
 
-const struct rf_lambda *rf_lambdas_uncompiled(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch)
+const struct rf_lambda *rf_lambdas_uncompiled(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr,
+                                              uint64_t epoch)
 {
     const struct rf_lambda *l = get(c, m, addr, epoch);
     return l && !l->code_addr ? l : NULL;

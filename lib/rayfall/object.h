@@ -9,20 +9,37 @@
 
 enum {
     RAY_HEADER = 32,
-    RAY_MMOD = 16, RAY_ORDER = 17, RAY_TYPE = 18, RAY_ATTRS = 19, RAY_RC = 20, RAY_LEN = 24, RAY_DATA = 32,
-    RAY_NATIVE = 24,      /* of a builtin: its C function */
-    RAY_INLINE_NAME = 2,  /* of a builtin: the first 13 characters of its name */
+    RAY_MMOD = 16,
+    RAY_ORDER = 17,
+    RAY_TYPE = 18,
+    RAY_ATTRS = 19,
+    RAY_RC = 20,
+    RAY_LEN = 24,
+    RAY_DATA = 32,
+    RAY_NATIVE = 24,     /* of a builtin: its C function */
+    RAY_INLINE_NAME = 2, /* of a builtin: the first 13 characters of its name */
 };
 
 enum {
-    RAY_LIST = 0, RAY_U8 = 2, RAY_I64 = 5, RAY_SYMBOLS = 12, RAY_DICT = 99, RAY_LAMBDA = 100, RAY_UNARY = 101,
-    RAY_BINARY = 102, RAY_VARY = 103, RAY_STRING_ATOM = -13, RAY_SYMBOL_ATOM = -12,
+    RAY_LIST = 0,
+    RAY_U8 = 2,
+    RAY_I64 = 5,
+    RAY_SYMBOLS = 12,
+    RAY_DICT = 99,
+    RAY_LAMBDA = 100,
+    RAY_UNARY = 101,
+    RAY_BINARY = 102,
+    RAY_VARY = 103,
+    RAY_STRING_ATOM = -13,
+    RAY_SYMBOL_ATOM = -12,
 };
 
-enum { RAY_ATTR_SLICE = 0x10,
-       RAY_ATTR_SPECIAL = 0x10 /* of a builtin: it gets its arguments as they are written */,
-       RAY_ATTR_COMPILED = 0x40 /* of a lambda: has bytecode */,
-       RAY_ATTR_QUOTED = 0x20 /* of a symbol: itself, not what it names */ };
+enum {
+    RAY_ATTR_SLICE = 0x10,
+    RAY_ATTR_SPECIAL = 0x10 /* of a builtin: it gets its arguments as they are written */,
+    RAY_ATTR_COMPILED = 0x40 /* of a lambda: has bytecode */,
+    RAY_ATTR_QUOTED = 0x20 /* of a symbol: itself, not what it names */
+};
 
 /* Slots of a lambda, each 8 bytes behind the header. */
 enum { LAMBDA_PARAMS, LAMBDA_BODY, LAMBDA_CODE, LAMBDA_CONSTS, LAMBDA_LOCALS, LAMBDA_NFO, LAMBDA_DBG, LAMBDA_SLOTS };

@@ -47,7 +47,7 @@ enum rf_role rf_role_of(const struct rf_native_stack *native)
         if (rf_symbol_is(name, "pool_run_steal") || rf_symbol_is(name, "pool_exec"))
             continue;
         return rf_symbol_is(name, "ray_sem_wait") || (name && strncmp(name, "sem_", 4) == 0) ? RF_WORKER_IDLE
-                                                                                           : RF_WORKER_BUSY;
+                                                                                             : RF_WORKER_BUSY;
     }
     return RF_WORKER_IDLE;
 }

@@ -1,11 +1,11 @@
 /* pool.h: whose work a pool worker does.
  *
  * Workers run tasks of the main thread's current dispatch and nothing else, and the main thread waits for them: all
- * tasks between the opening and the closing of a dispatch (its window) belong to one line (releases §4: the flag was right in
- * 585 of 585 observations). Threads are copied one after the other, so a worker's sample and the main thread's are joined
- * only where both saw the same window. CPU time of a worker that cannot be joined (it was caught between two tasks, or the
- * window had changed) waits for the next sample of the main thread inside a window: those are a fair draw of the lines
- * that dispatch. Until then it is kept by thread. */
+ * tasks between the opening and the closing of a dispatch (its window) belong to one line (releases §4: the flag was
+ * right in 585 of 585 observations). Threads are copied one after the other, so a worker's sample and the main thread's
+ * are joined only where both saw the same window. CPU time of a worker that cannot be joined (it was caught between two
+ * tasks, or the window had changed) waits for the next sample of the main thread inside a window: those are a fair draw
+ * of the lines that dispatch. Until then it is kept by thread. */
 #ifndef RF_POOL_H
 #define RF_POOL_H
 

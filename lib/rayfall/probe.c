@@ -4,9 +4,9 @@
 #include "exec.h"
 
 enum {
-    HEAD_SLOTS = 24,   /* operand stack copied with a block's head: most stacks are shallower */
+    HEAD_SLOTS = 24, /* operand stack copied with a block's head: most stacks are shallower */
     HEAD_RETURNS = 8,
-    BLOCKS_MAX = 24,   /* execution blocks considered; nesting natively deeper than that is rare */
+    BLOCKS_MAX = 24, /* execution blocks considered; nesting natively deeper than that is rare */
     PROLOGUE_WORDS = 16,
     CODE_BYTES = 1024, /* of an unknown lambda's bytecode, constants and debug vector */
 };
@@ -86,8 +86,7 @@ static void each_exec(const struct rf_probe *p, struct request *r,
     const struct rf_layout *l = &p->rt->layout;
     struct rf_exec e;
     for (size_t i = 0; i < r->s->n_blocks; i++)
-        if (r->s->block[i].size == head_size(l) &&
-            rf_exec_read(&r->s->memory, l, r->s->block[i].addr + RAY_HEADER, &e))
+        if (r->s->block[i].size == head_size(l) && rf_exec_read(&r->s->memory, l, r->s->block[i].addr + RAY_HEADER, &e))
             next(p, r, &e);
 }
 

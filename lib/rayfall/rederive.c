@@ -12,9 +12,9 @@ struct walk {
     const struct rf_memory *m;
     const struct rf_runtime *rt;
     const struct rf_source *source;
-    size_t at;    /* next instruction */
+    size_t at; /* next instruction */
     unsigned nesting;
-    size_t cap;   /* of l->debug */
+    size_t cap; /* of l->debug */
 };
 
 static const struct rf_instruction *next(const struct walk *w)
@@ -41,7 +41,8 @@ static void take_optional(struct walk *w, enum rf_op op)
     w->at += is_next(w, op);
 }
 
-/* From the next instruction on the code belongs to this node. Nodes that have no span leave the one around them in charge. */
+/* From the next instruction on the code belongs to this node. Nodes that have no span leave the one around them in
+ * charge. */
 static bool mark(struct walk *w, uint64_t node)
 {
     struct rf_span span;
@@ -68,7 +69,8 @@ static bool mark_call(struct walk *w, uint64_t node)
 {
     struct rf_lambda *l = w->l;
     struct rf_span span;
-    if (next(w) && l->n_debug && l->debug[l->n_debug - 1].offset == next(w)->start && rf_source_node(w->source, node, &span))
+    if (next(w) && l->n_debug && l->debug[l->n_debug - 1].offset == next(w)->start &&
+        rf_source_node(w->source, node, &span))
         l->n_debug--;
     return mark(w, node);
 }
@@ -168,7 +170,8 @@ static bool times_form(struct walk *w, const uint64_t *e, size_t n)
            take(w, OP_LOADCONST, OP_LOADCONST_W);
 }
 
-/* A form that is evaluated as a tree: its node is a constant. Locals that it mentions are put into a scope around it. */
+/* A form that is evaluated as a tree: its node is a constant. Locals that it mentions are put into a scope around it.
+ */
 static bool dynamic_form(struct walk *w, uint64_t node)
 {
     bool scope = next(w) && constant(w, next(w)) != node;
@@ -180,7 +183,8 @@ static bool dynamic_form(struct walk *w, uint64_t node)
     return !scope || (take(w, OP_LOADCONST, OP_LOADCONST_W) && take(w, OP_SCOPE_END, OP_SCOPE_END));
 }
 
-/* Does the code that comes next treat this form as a tree? Its node is then the next constant, or the second after a scope. */
+/* Does the code that comes next treat this form as a tree? Its node is then the next constant, or the second after a
+ * scope. */
 static bool is_dynamic(const struct walk *w, uint64_t node)
 {
     const struct rf_instruction *i = next(w);
@@ -265,7 +269,8 @@ static bool expr(struct walk *w, uint64_t node)
         return false;
     if (o.type != RAY_LIST || o.len == 0) {
         if (o.type == RAY_SYMBOL_ATOM && !(o.attrs & RAY_ATTR_QUOTED) &&
-            (take(w, OP_LOADENV, OP_LOADENVG) || take(w, OP_RESOLVE, OP_RESOLVE_W) || take(w, OP_LOADSELF, OP_LOADSELF)))
+            (take(w, OP_LOADENV, OP_LOADENVG) || take(w, OP_RESOLVE, OP_RESOLVE_W) ||
+             take(w, OP_LOADSELF, OP_LOADSELF)))
             return true;
         return take(w, OP_LOADCONST, OP_LOADCONST_W);
     }

@@ -1,16 +1,16 @@
 /* rederive.h: the lines of a function that was compiled without a debug vector.
  *
  * Up to release 2.3.1 a function that is made while another runs (in a timer, a hook, under map) has neither nfo nor
- * debug vector, but it shares its body's nodes with the function around it. The compiler walks that body in a fixed order
- * (compile.c of cores 2.1 to 2.5.12), so walking it again beside the bytecode gives each call its node; every step must
- * agree with the bytecode, else nothing is derived. */
+ * debug vector, but it shares its body's nodes with the function around it. The compiler walks that body in a fixed
+ * order (compile.c of cores 2.1 to 2.5.12), so walking it again beside the bytecode gives each call its node; every
+ * step must agree with the bytecode, else nothing is derived. */
 #ifndef RF_REDERIVE_H
 #define RF_REDERIVE_H
 
 #include "lambda.h"
 
-/* Fills l->debug from the body list at `body`, whose nodes stand in `source`. l->code and l->consts must be there. False
- * when body and bytecode disagree (l->debug is then empty) or out of memory. */
+/* Fills l->debug from the body list at `body`, whose nodes stand in `source`. l->code and l->consts must be there.
+ * False when body and bytecode disagree (l->debug is then empty) or out of memory. */
 bool rf_rederive(struct rf_lambda *l, const struct rf_memory *m, const struct rf_runtime *rt, uint64_t body,
                  const struct rf_source *source);
 

@@ -1,9 +1,10 @@
 /* result.h: whose result is being computed, once its expression is gone.
  *
- * Lazy builtins hand out a deferred graph. Where a client's or a typed text ends in one, the engine frees the text's tree and
- * its source first and computes afterwards, in a tail call (internals §4.5): no line can be read then. But the C function
- * that had the text evaluated is still at the same call, with the same registers. If the thread's last sample with
- * Rayfall in it was below that very call, nothing else has run between, and the work belongs to what was sampled. */
+ * Lazy builtins hand out a deferred graph. Where a client's or a typed text ends in one, the engine frees the text's
+ * tree and its source first and computes afterwards, in a tail call (internals §4.5): no line can be read then. But the
+ * C function that had the text evaluated is still at the same call, with the same registers. If the thread's last
+ * sample with Rayfall in it was below that very call, nothing else has run between, and the work belongs to what was
+ * sampled. */
 #ifndef RF_RESULT_H
 #define RF_RESULT_H
 
@@ -20,7 +21,7 @@ struct rf_call {
 struct rf_result {
     struct rf_call call[RF_CALLS_KEPT]; /* of the last sample with Rayfall frames, outermost first */
     size_t n;
-    struct rf_frame root;               /* its outermost Rayfall frame; texts are a copy */
+    struct rf_frame root; /* its outermost Rayfall frame; texts are a copy */
     char *texts;
     size_t size;
 };

@@ -1,7 +1,7 @@
 /* source.c: a small cache of indexed nfo objects.
  *
- * Text that a client sends gets an nfo of its own for as long as it runs, at addresses that the next text gets again. So
- * an entry is used only while the pointers, the lengths and both ends of the text are what they were. */
+ * Text that a client sends gets an nfo of its own for as long as it runs, at addresses that the next text gets again.
+ * So an entry is used only while the pointers, the lengths and both ends of the text are what they were. */
 #include "source.h"
 
 #include "text.h"
@@ -11,9 +11,19 @@
 #define uthash_nonfatal_oom(entry) ((void)(entry))
 #include <uthash.h>
 
-enum { NODES_MAX = 1 << 18, TEXT_MAX = 1 << 22, FILE_MAX = 4096, CACHED_MAX = 64, EDGE = 128,
-       KEYS_PIECE = 1024, KEYS_EDGE = 8 * KEYS_PIECE, TITLE_CHARACTERS = 60, TITLE_BYTES = 240, QUERY_BYTES = 4096,
-    LINES_MAX = 65536 };
+enum {
+    NODES_MAX = 1 << 18,
+    TEXT_MAX = 1 << 22,
+    FILE_MAX = 4096,
+    CACHED_MAX = 64,
+    EDGE = 128,
+    KEYS_PIECE = 1024,
+    KEYS_EDGE = 8 * KEYS_PIECE,
+    TITLE_CHARACTERS = 60,
+    TITLE_BYTES = 240,
+    QUERY_BYTES = 4096,
+    LINES_MAX = 65536
+};
 
 struct rf_node_span {
     uint64_t node, span;
@@ -24,8 +34,8 @@ struct rf_span_node {
     uint64_t span, node;
 };
 
-/* What tells one nfo from another at the same address. A file that is loaded again and again gets the same blocks for its text
- * and its vectors, but other nodes: so the keys themselves count. */
+/* What tells one nfo from another at the same address. A file that is loaded again and again gets the same blocks for
+ * its text and its vectors, but other nodes: so the keys themselves count. */
 struct identity {
     uint64_t element[4], keys_len, text_len, edges, keys;
 };
@@ -145,8 +155,8 @@ static int by_place(const void *a, const void *b)
     return x.end_col > y.end_col ? -1 : x.end_col < y.end_col;
 }
 
-/* How deep each form is nested, in one pass over them in the order of the text. The forms around the one at hand are kept
- * on a stack: at least as much room as there are nodes. */
+/* How deep each form is nested, in one pass over them in the order of the text. The forms around the one at hand are
+ * kept on a stack: at least as much room as there are nodes. */
 static bool index_depths(struct rf_source *s)
 {
     struct rf_node_span **form = malloc((2 * s->n_nodes + 1) * sizeof *form);
@@ -252,7 +262,8 @@ static bool source_read(struct rf_source *s, const struct rf_memory *m, const st
     memset(s, 0, sizeof *s);
     if (!keys || !rf_read(m, id->element[2] + RAY_DATA, keys, bytes) ||
         !rf_read(m, id->element[3] + RAY_DATA, keys + n, bytes) ||
-        !rf_string_read(m, id->element[0], FILE_MAX, &s->file) || !rf_string_read(m, id->element[1], TEXT_MAX, &s->text))
+        !rf_string_read(m, id->element[0], FILE_MAX, &s->file) ||
+        !rf_string_read(m, id->element[1], TEXT_MAX, &s->text))
         goto out;
     s->nodes = malloc(n * sizeof *s->nodes + 1);
     s->spans = malloc(n * sizeof *s->spans + 1);
@@ -392,8 +403,8 @@ struct rf_span rf_source_repair(const struct rf_source *s, uint64_t id)
     return rf_span_unpack(id);
 }
 
-const struct rf_source *rf_sources_with(struct rf_sources *c, const struct rf_memory *m, uint64_t node, struct rf_text head,
-                                        uint64_t epoch, uint64_t *nfo)
+const struct rf_source *rf_sources_with(struct rf_sources *c, const struct rf_memory *m, uint64_t node,
+                                        struct rf_text head, uint64_t epoch, uint64_t *nfo)
 {
     uint64_t addr[CACHED_MAX];
     size_t n = 0;
@@ -477,7 +488,8 @@ bool rf_source_function(const struct rf_source *s, struct rf_span inner, struct 
     for (size_t i = 0; i < s->n_nodes; i++) {
         struct rf_span span = rf_span_unpack(s->nodes[i].span);
         struct rf_text text = rf_source_at(s, span);
-        if (!rf_span_encloses(span, inner) || text.n < 4 || memcmp(text.s, "(fn", 3) != 0 || !memchr(" \t\r\n[", text.s[3], 5))
+        if (!rf_span_encloses(span, inner) || text.n < 4 || memcmp(text.s, "(fn", 3) != 0 ||
+            !memchr(" \t\r\n[", text.s[3], 5))
             continue;
         /* Of two that enclose the same form the smaller is the one inside the other. */
         if (!found || rf_span_encloses(*out, span))

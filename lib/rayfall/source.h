@@ -2,7 +2,8 @@
  *
  * An nfo is a list of file name, source text, keys (node addresses) and values (spans), the last two parallel
  * (src/lang/nfo.h). Nodes that were freed during the parse leave keys that later nodes reuse, so the *last*
- * match is a live node's span; the runtime itself takes the first, and bakes it into functions' debug vectors (internals §2.4). */
+ * match is a live node's span; the runtime itself takes the first, and bakes it into functions' debug vectors
+ * (internals §2.4). */
 #ifndef RF_SOURCE_H
 #define RF_SOURCE_H
 
@@ -20,12 +21,12 @@ struct rf_source {
     struct rf_text text;
     /* Of text that came from no file, spaces squeezed: its beginning, and all of it up to 4096 bytes; else "". */
     struct rf_text title, query;
-    bool unplaced;          /* too long for rayforce's 16-bit line numbers: where its nodes stand cannot be told */
+    bool unplaced;              /* too long for rayforce's 16-bit line numbers: where its nodes stand cannot be told */
     struct rf_node_span *nodes; /* ascending by node, the last match only */
     size_t n_nodes;
     struct rf_span_node *spans; /* ascending by span */
     size_t n_spans;
-    uint32_t *line_start;       /* offsets in text */
+    uint32_t *line_start; /* offsets in text */
     size_t n_lines;
 };
 
@@ -38,10 +39,10 @@ void rf_sources_free(struct rf_sources *c);
  * the first call of another epoch. `epoch` names the sample: within one, a source is compared with the process once. */
 const struct rf_source *rf_sources_get(struct rf_sources *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch);
 
-/* Among the sources seen so far and still there, one in which this node is written: it is a list whose head, a name, stands at the
- * node's place in the text. NULL without one. *nfo is its address. */
-const struct rf_source *rf_sources_with(struct rf_sources *c, const struct rf_memory *m, uint64_t node, struct rf_text head,
-                                        uint64_t epoch, uint64_t *nfo);
+/* Among the sources seen so far and still there, one in which this node is written: it is a list whose head, a name,
+ * stands at the node's place in the text. NULL without one. *nfo is its address. */
+const struct rf_source *rf_sources_with(struct rf_sources *c, const struct rf_memory *m, uint64_t node,
+                                        struct rf_text head, uint64_t epoch, uint64_t *nfo);
 
 /* True for text that came from no file: typed, piped or sent by a client. The engine calls them all "repl". */
 bool rf_source_unfiled(const struct rf_source *s);
@@ -49,8 +50,8 @@ bool rf_source_unfiled(const struct rf_source *s);
 bool rf_source_node(const struct rf_source *s, uint64_t node, struct rf_span *out);
 /* The true span of the node that a debug vector's span id was meant for: the id itself where it is not found. */
 struct rf_span rf_source_repair(const struct rf_source *s, uint64_t id);
-/* At most `characters` of a text with runs of blanks as one, none at its ends; at most size bytes go to `to`. A cut falls
- * between characters. Returns the bytes written. */
+/* At most `characters` of a text with runs of blanks as one, none at its ends; at most size bytes go to `to`. A cut
+ * falls between characters. Returns the bytes written. */
 size_t rf_squeeze(struct rf_text text, size_t characters, char *to, size_t size);
 
 /* What a user calls the place: the file, "<ipc>" for text that a client is having run, else "<repl>". */

@@ -27,7 +27,7 @@ struct walk {
     const struct rf_lambda *fn; /* of the innermost function so far */
     struct rf_span at;          /* the form that it is at, where that is known */
     bool placed;
-    bool walked;                /* its body is walked as a tree: its frames are those of the chain that follows */
+    bool walked; /* its body is walked as a tree: its frames are those of the chain that follows */
     struct rf_text fn_file;
     uint64_t called, operands; /* the function object that it calls, and where that finds its arguments */
     size_t left;               /* native frames that have not been looked at by push_native: the innermost so many */

@@ -5,8 +5,8 @@
 #include "builtins.h"
 #include "decode.h"
 #include "interpreter.h"
-#include "tree.h"
 #include "native.h"
+#include "tree.h"
 
 enum { RF_FRAMES_MAX = 8192 };
 

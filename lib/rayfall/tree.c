@@ -4,12 +4,14 @@
 #include "object.h"
 
 enum {
-    CANDIDATES = 8,      /* of one frame */
-    WORDS_MAX = 120,     /* of a frame that are looked at: the rest is argument arrays */
-    IN_REGISTER = 3, IN_STRONG_WORD = 2, ELSEWHERE = 1, /* scores */
-    HANDED_OVER = 2,     /* more for the form that code called the evaluator with */
-    STRONG_WORDS = 3,    /* lowest words of a frame: where compilers spill what they need next */
-    LOOK_BACK = 8,       /* frames without candidates that a chain may bridge */
+    CANDIDATES = 8,  /* of one frame */
+    WORDS_MAX = 120, /* of a frame that are looked at: the rest is argument arrays */
+    IN_REGISTER = 3,
+    IN_STRONG_WORD = 2,
+    ELSEWHERE = 1,    /* scores */
+    HANDED_OVER = 2,  /* more for the form that code called the evaluator with */
+    STRONG_WORDS = 3, /* lowest words of a frame: where compilers spill what they need next */
+    LOOK_BACK = 8,    /* frames without candidates that a chain may bridge */
     ELEMENTS_MAX = 256,
 };
 
@@ -18,8 +20,8 @@ static const unsigned char saved_regs[] = {RF_RBX, RF_RBP, RF_R12, RF_R13, RF_R1
 struct candidate {
     struct rf_form form;
     int score;
-    int best;            /* score of the best chain that ends here */
-    int from;            /* the one before it, as frame * CANDIDATES + index; -1: none */
+    int best; /* score of the best chain that ends here */
+    int from; /* the one before it, as frame * CANDIDATES + index; -1: none */
 };
 
 struct chain {
@@ -176,8 +178,8 @@ static bool inside(const struct rf_form *outer, const struct rf_form *inner, siz
     if (outer->source != inner->source || inner->root || outer->node == inner->node ||
         inner->depth != outer->depth + frames)
         return false;
-    return outer->root || (rf_span_encloses(outer->span, inner->span) &&
-                           memcmp(&outer->span, &inner->span, sizeof outer->span) != 0);
+    return outer->root ||
+           (rf_span_encloses(outer->span, inner->span) && memcmp(&outer->span, &inner->span, sizeof outer->span) != 0);
 }
 
 static bool handed_over(const struct chain *ch, const struct rf_form *f)
@@ -223,8 +225,8 @@ static void fill_outer(const struct chain *ch, struct rf_form *out)
     }
 }
 
-/* Frame k is inside form `parent`, and a builtin runs below it: of the parent's arguments, those with that head. If they
- * stand on one line, that line is sure even if it is not which of them. */
+/* Frame k is inside form `parent`, and a builtin runs below it: of the parent's arguments, those with that head. If
+ * they stand on one line, that line is sure even if it is not which of them. */
 static bool by_head(const struct chain *ch, size_t k, const struct rf_form *parent, struct rf_form *out)
 {
     uint64_t element[ELEMENTS_MAX];
@@ -237,8 +239,8 @@ static bool by_head(const struct chain *ch, size_t k, const struct rf_form *pare
     for (int64_t i = 0; i < o.len; i++) {
         struct rf_form form;
         const struct rf_builtin *head;
-        if (!rf_obj_plausible(element[i]) || !form_of(ch, element[i], &form) || !(head = rf_tree_head(ch->t, element[i])) ||
-            !rf_builtin_runs(head, runs))
+        if (!rf_obj_plausible(element[i]) || !form_of(ch, element[i], &form) ||
+            !(head = rf_tree_head(ch->t, element[i])) || !rf_builtin_runs(head, runs))
             continue;
         if (hits && form.span.line != out->span.line)
             return false;
@@ -255,8 +257,8 @@ static bool only_form(const struct chain *ch, uint64_t body, struct rf_form *out
 {
     struct rf_obj o;
     uint64_t node;
-    return rf_obj_vector(ch->t->m, body, RAY_LIST, 1, &o) && o.len == 1 && rf_read_u64(ch->t->m, body + RAY_DATA, &node) &&
-           form_of(ch, node, out);
+    return rf_obj_vector(ch->t->m, body, RAY_LIST, 1, &o) && o.len == 1 &&
+           rf_read_u64(ch->t->m, body + RAY_DATA, &node) && form_of(ch, node, out);
 }
 
 static void fill_inner(const struct chain *ch, struct rf_form *out)
@@ -276,16 +278,16 @@ static bool values_of(const struct chain *ch, const struct rf_asking *form, stru
 {
     uint64_t argument, values;
     struct rf_obj o;
-    if (form->n != 2 || !rf_read_u64(ch->t->m, form->elements + 8, &argument) ||
-        !rf_obj_read(ch->t->m, argument, &o) || o.type != RAY_DICT ||
-        !rf_read_u64(ch->t->m, argument + RAY_DATA + 8, &values) ||
+    if (form->n != 2 || !rf_read_u64(ch->t->m, form->elements + 8, &argument) || !rf_obj_read(ch->t->m, argument, &o) ||
+        o.type != RAY_DICT || !rf_read_u64(ch->t->m, argument + RAY_DATA + 8, &values) ||
         !rf_obj_vector(ch->t->m, values, RAY_LIST, ELEMENTS_MAX, &o))
         return false;
     *out = (struct rf_asking){form->frame, form->s, values + RAY_DATA - 8, o.len + 1};
     return true;
 }
 
-/* `if` ends in a jump to the evaluator, so the call seems to be that of the form's own frame, whichever branch it took. */
+/* `if` ends in a jump to the evaluator, so the call seems to be that of the form's own frame, whichever branch it took.
+ */
 static bool jumped(const struct chain *ch, size_t caller, uint64_t node)
 {
     const struct rf_builtin *head = caller < ch->native->n ? rf_tree_head(ch->t, node) : NULL;
@@ -298,7 +300,8 @@ static bool asking(const struct chain *ch, size_t k, const struct rf_form *paren
     struct rf_obj o;
     struct rf_asking form;
     size_t caller = ch->frames[k] + 1;
-    if (!parent->node || caller >= ch->native->n || jumped(ch, caller, parent->node) || !rf_obj_vector(ch->t->m, parent->node, RAY_LIST, ELEMENTS_MAX, &o))
+    if (!parent->node || caller >= ch->native->n || jumped(ch, caller, parent->node) ||
+        !rf_obj_vector(ch->t->m, parent->node, RAY_LIST, ELEMENTS_MAX, &o))
         return false;
     form = (struct rf_asking){&ch->native->frame[caller], ch->t->s, parent->node + RAY_DATA, o.len};
     if (!values_of(ch, &form, a))
@@ -330,9 +333,9 @@ static bool in_register(const struct chain *ch, size_t k, uint64_t node)
     return false;
 }
 
-/* The innermost frame holds least of its form, and most from before. What its caller waits for goes before what it holds; when
- * that is a name or a number, it is at no form of its own. Where that is not known either, only what is in a register counts,
- * or what a builtin below it speaks for. */
+/* The innermost frame holds least of its form, and most from before. What its caller waits for goes before what it
+ * holds; when that is a name or a number, it is at no form of its own. Where that is not known either, only what is in
+ * a register counts, or what a builtin below it speaks for. */
 static void settle_innermost(const struct chain *ch, struct rf_form *out)
 {
     size_t k = ch->n - 1;

@@ -1,8 +1,8 @@
 /* tree.h: the tree-walking evaluator: which form each ray_eval frame is at.
  *
- * No variable holds the current node; it is in the machine frames, next to older ones. The rule (releases §3.3): words of
- * a frame that are keys of the source in force are candidates; the function that runs below a frame rules out
- * forms with another head; of a chain of frames each form lies inside that of the one before. That is tested by the spans'
+ * No variable holds the current node; it is in the machine frames, next to older ones. The rule (releases §3.3): words
+ * of a frame that are keys of the source in force are candidates; the function that runs below a frame rules out forms
+ * with another head; of a chain of frames each form lies inside that of the one before. That is tested by the spans'
  * places in the text, which needs no reading of the tree. */
 #ifndef RF_TREE_H
 #define RF_TREE_H
@@ -42,8 +42,8 @@ const struct rf_builtin *rf_tree_head(const struct rf_tree *t, uint64_t node);
 /* The same of element i, a name or a constant; 0 is the head. */
 const struct rf_builtin *rf_tree_element(const struct rf_tree *t, uint64_t node, unsigned i);
 
-/* frames: indexes into native of one chain of ray_eval frames, oldest first; sources: in which the forms may stand, likeliest
- * first. Fills out[0 .. n). */
+/* frames: indexes into native of one chain of ray_eval frames, oldest first; sources: in which the forms may stand,
+ * likeliest first. Fills out[0 .. n). */
 void rf_tree_chain(const struct rf_tree *t, const struct rf_native_stack *native, const size_t *frames, size_t n,
                    const struct rf_source *const *sources, size_t n_sources, struct rf_form *out);
 

@@ -34,7 +34,8 @@ enum {
     MAPS_EVERY_NS = 100 * 1000000, /* at most */
     ROOT_SLACK = 64,
     DENIED_MAX = 16,
-    DENIED_TICKS = 20, /* another sampler may hold the thread at this moment, or we do, by the id it had before an exec */
+    DENIED_TICKS =
+        20, /* another sampler may hold the thread at this moment, or we do, by the id it had before an exec */
 };
 
 struct rf_engine {
@@ -170,8 +171,8 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool 
     t->held_ns += held;
     /* Exact now: the thread was switched out, and what it has run since then is not added yet. */
     bool charged = rf_thread_read_cpu(&e->threads, t);
-    /* It was waking up, or had been put off its CPU in the call: it has hardly run since we looked. (Of a thread that ran,
-     * the clock was old when we looked; on our own CPU it was us who put it off.) */
+    /* It was waking up, or had been put off its CPU in the call: it has hardly run since we looked. (Of a thread that
+     * ran, the clock was old when we looked; on our own CPU it was us who put it off.) */
     if (!e->idle && copied == COPIED && s->in_syscall && here != cpu && charged && t->used_ns - used_ns < WOKE_NS)
         copied = WAITED;
     /* Where a thread falls asleep or is put off its CPU is no random place (often a wake-up that it sent), so this is

@@ -1,7 +1,7 @@
 /* pages.h: one pass over a process's memory, page by page instead of word by word.
  *
- * At start some thousand small objects are looked at; a system call for each would take longer than everything else. What
- * is read is as old as its page's first use, so this is for a pass, not for keeping. */
+ * At start some thousand small objects are looked at; a system call for each would take longer than everything else.
+ * What is read is as old as its page's first use, so this is for a pass, not for keeping. */
 #ifndef RF_PAGES_H
 #define RF_PAGES_H
 
@@ -10,7 +10,7 @@
 struct rf_pages {
     struct rf_memory memory; /* reads through the pages; first member */
     const struct rf_memory *from;
-    unsigned char *bytes;    /* NULL when out of memory: then every read goes to from */
+    unsigned char *bytes; /* NULL when out of memory: then every read goes to from */
     uint64_t *page;
 };
 

@@ -86,7 +86,8 @@ static enum rf_status identify(struct rf_process *p, pid_t pid, struct rf_error 
 
 /* Asks for a byte that no process has, which touches nothing: EFAULT when reading is allowed. The kernel's check
  * (PTRACE_MODE_ATTACH_REALCREDS) is that of attaching, so that both are known to be allowed, or why not. */
-/* Another sampler holds a thread for less than a millisecond: one that is still there after many looks is a debugger. */
+/* Another sampler holds a thread for less than a millisecond: one that is still there after many looks is a debugger.
+ */
 static bool traced_for_long(const struct rf_process *p)
 {
     char status[STATUS_SIZE];
