@@ -3,8 +3,6 @@
 
 #include "ip.h"
 
-static const unsigned char saved_regs[IP_SAVED] = {RF_RBX, RF_RBP, RF_R12, RF_R13, RF_R14, RF_R15};
-
 enum { FRAME_WORDS_MAX = 1024, ENTRY_BYTES = 32, DISPATCH_MAX = 256 };
 
 /* The entry code of the interpreter lies before the first handler (releases §2.3, disassembly of each release). */
@@ -58,7 +56,7 @@ static bool find_exec(struct rf_interpreter *in, const struct rf_native_stack *n
     size_t n = frame_words(native, k);
     uint64_t w;
     for (size_t i = 0; i < IP_SAVED; i++)
-        if ((f->known >> saved_regs[i] & 1) && try_exec(in, f->reg[saved_regs[i]], e, fn, torn))
+        if ((f->known >> rf_saved_regs[i] & 1) && try_exec(in, f->reg[rf_saved_regs[i]], e, fn, torn))
             return true;
     for (size_t i = 0; i < n && rf_snapshot_word(in->s, f->sp + 8 * i, &w); i++)
         if (try_exec(in, w, e, fn, torn))
@@ -74,8 +72,8 @@ static const struct rf_lambda *entering(struct rf_interpreter *in, const struct 
     if (k == 0 && f->pc - in->rt->interpreter < ENTRY_BYTES)
         fn = rf_lambdas_get(in->lambdas, in->m, f->reg[RF_RDI], in->epoch);
     for (size_t i = 0; !fn && i < IP_SAVED; i++)
-        if ((f->known >> saved_regs[i] & 1) && rf_obj_plausible(f->reg[saved_regs[i]]))
-            fn = rf_lambdas_get(in->lambdas, in->m, f->reg[saved_regs[i]], in->epoch);
+        if ((f->known >> rf_saved_regs[i] & 1) && rf_obj_plausible(f->reg[rf_saved_regs[i]]))
+            fn = rf_lambdas_get(in->lambdas, in->m, f->reg[rf_saved_regs[i]], in->epoch);
     return fn;
 }
 
@@ -90,8 +88,8 @@ static void look(const struct rf_interpreter *in, const struct rf_native_stack *
     if (e->sp < EXEC_INDEX_MAX)
         rf_read_u64(&in->s->memory, e->addr + (uint64_t)in->rt->layout.exec_ps + 8 * (uint64_t)e->sp, &v->called);
     for (size_t i = 0; i < IP_SAVED; i++)
-        if (f->known >> saved_regs[i] & 1)
-            v->saved[v->n_saved++] = f->reg[saved_regs[i]];
+        if (f->known >> rf_saved_regs[i] & 1)
+            v->saved[v->n_saved++] = f->reg[rf_saved_regs[i]];
     if (k == 0)
         for (unsigned r = 0; r < IP_ALL; r++)
             if (r != RF_RSP)

@@ -6,11 +6,10 @@
 
 static struct rf_call call_of(const struct rf_native *f)
 {
-    static const unsigned char saved_regs[] = {RF_RBX, RF_RBP, RF_R12, RF_R13, RF_R14, RF_R15};
     struct rf_call c = {.pc = f->pc, .sp = f->sp};
-    for (size_t i = 0; i < sizeof saved_regs; i++)
-        if (f->known >> saved_regs[i] & 1)
-            c.saved[i] = f->reg[saved_regs[i]];
+    for (size_t i = 0; i < sizeof rf_saved_regs; i++)
+        if (f->known >> rf_saved_regs[i] & 1)
+            c.saved[i] = f->reg[rf_saved_regs[i]];
     return c;
 }
 

@@ -7,8 +7,6 @@ enum {
     LEARNED_MAX = 4096 /* more observations would only cost time */
 };
 
-static const unsigned char saved_regs[RF_SITE_REGS] = {RF_RBX, RF_RBP, RF_R12, RF_R13, RF_R14, RF_R15};
-
 /* One way to read a word as an element's number. -1: it cannot be one. */
 static int64_t read_as(const struct rf_asking *a, uint64_t word, unsigned reading)
 {
@@ -33,8 +31,8 @@ static int64_t suppose(const struct rf_asking *a, unsigned which)
     which -= RF_SITE_FIXED;
     unsigned place = which / RF_SITE_READINGS, reading = which % RF_SITE_READINGS;
     if (place < RF_SITE_REGS) {
-        bool known = a->frame->known >> saved_regs[place] & 1;
-        return known ? read_as(a, a->frame->reg[saved_regs[place]], reading) : -1;
+        bool known = a->frame->known >> rf_saved_regs[place] & 1;
+        return known ? read_as(a, a->frame->reg[rf_saved_regs[place]], reading) : -1;
     }
     if (!rf_snapshot_word(a->s, a->frame->sp + 8 * (place - RF_SITE_REGS), &word))
         return -1;

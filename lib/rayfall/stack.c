@@ -92,11 +92,11 @@ static const struct rf_source *source_at(struct walk *k, uint64_t nfo)
 /* `load` keeps the source that was in force on its own frame, to put it back afterwards (builtins.c). */
 static uint64_t saved_source(struct walk *k, const struct rf_native *f, uint64_t now)
 {
-    static const unsigned char saved_regs[] = {RF_RBX, RF_RBP, RF_R12, RF_R13, RF_R14, RF_R15};
     uint64_t w;
-    for (size_t i = 0; i < sizeof saved_regs; i++)
-        if ((f->known >> saved_regs[i] & 1) && f->reg[saved_regs[i]] != now && source_at(k, f->reg[saved_regs[i]]))
-            return f->reg[saved_regs[i]];
+    for (size_t i = 0; i < sizeof rf_saved_regs; i++)
+        if ((f->known >> rf_saved_regs[i] & 1) && f->reg[rf_saved_regs[i]] != now &&
+            source_at(k, f->reg[rf_saved_regs[i]]))
+            return f->reg[rf_saved_regs[i]];
     for (size_t i = 0; i < SWITCH_WORDS && rf_snapshot_word(k->s, f->sp + 8 * i, &w); i++)
         if (rf_obj_plausible(w) && w != now && source_at(k, w))
             return w;
@@ -342,14 +342,13 @@ static struct rf_text file_of(struct walk *k, const struct rf_lambda *fn)
 /* The frame of an interpreted lambda's call has the lambda in a register or among its lowest words. */
 static void enter_uncompiled(struct walk *k, size_t frame)
 {
-    static const unsigned char saved_regs[] = {RF_RBX, RF_RBP, RF_R12, RF_R13, RF_R14, RF_R15};
     const struct rf_native *f = &k->native->frame[frame];
     const struct rf_interpreter *in = &k->w->interpreter;
     const struct rf_lambda *fn = NULL;
     uint64_t w;
-    for (size_t i = 0; i < sizeof saved_regs && !fn; i++)
-        if ((f->known >> saved_regs[i] & 1) && rf_obj_plausible(f->reg[saved_regs[i]]))
-            fn = rf_lambdas_uncompiled(in->lambdas, k->w->m, f->reg[saved_regs[i]], in->epoch);
+    for (size_t i = 0; i < sizeof rf_saved_regs && !fn; i++)
+        if ((f->known >> rf_saved_regs[i] & 1) && rf_obj_plausible(f->reg[rf_saved_regs[i]]))
+            fn = rf_lambdas_uncompiled(in->lambdas, k->w->m, f->reg[rf_saved_regs[i]], in->epoch);
     for (size_t i = 0; i < SWITCH_WORDS && !fn && rf_snapshot_word(k->s, f->sp + 8 * i, &w); i++)
         if (rf_obj_plausible(w))
             fn = rf_lambdas_uncompiled(in->lambdas, k->w->m, w, in->epoch);

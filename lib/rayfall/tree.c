@@ -15,8 +15,6 @@ enum {
     ELEMENTS_MAX = 256,
 };
 
-static const unsigned char saved_regs[] = {RF_RBX, RF_RBP, RF_R12, RF_R13, RF_R14, RF_R15};
-
 struct candidate {
     struct rf_form form;
     int score;
@@ -131,16 +129,16 @@ static void add_argument(struct chain *ch, size_t k, const struct rf_native *for
 {
     uint64_t args = 0, node;
     struct rf_obj o;
-    for (size_t i = 0; i < sizeof saved_regs && !args; i++) {
-        uint64_t w = form->reg[saved_regs[i]];
+    for (size_t i = 0; i < sizeof rf_saved_regs && !args; i++) {
+        uint64_t w = form->reg[rf_saved_regs[i]];
         struct rf_form parent;
-        if ((form->known >> saved_regs[i] & 1) && w % 32 == 8 && form_of(ch, w - RAY_DATA - 8, &parent) &&
+        if ((form->known >> rf_saved_regs[i] & 1) && w % 32 == 8 && form_of(ch, w - RAY_DATA - 8, &parent) &&
             rf_obj_vector(ch->t->m, parent.node, RAY_LIST, INT32_MAX, &o) && o.len > 1)
             args = w;
     }
-    for (size_t i = 0; args && i < sizeof saved_regs; i++) {
-        uint64_t index = form->reg[saved_regs[i]];
-        if ((form->known >> saved_regs[i] & 1) && index < (uint64_t)o.len - 1 &&
+    for (size_t i = 0; args && i < sizeof rf_saved_regs; i++) {
+        uint64_t index = form->reg[rf_saved_regs[i]];
+        if ((form->known >> rf_saved_regs[i] & 1) && index < (uint64_t)o.len - 1 &&
             rf_read_u64(ch->t->m, args + 8 * index, &node))
             add(ch, k, node, ELSEWHERE);
     }
@@ -151,9 +149,9 @@ static void candidates(struct chain *ch, size_t k)
     size_t index = ch->frames[k];
     const struct rf_native *f = &ch->native->frame[index];
     uint64_t w;
-    for (size_t i = 0; i < sizeof saved_regs; i++)
-        if (f->known >> saved_regs[i] & 1)
-            add_word(ch, k, f->reg[saved_regs[i]], IN_REGISTER);
+    for (size_t i = 0; i < sizeof rf_saved_regs; i++)
+        if (f->known >> rf_saved_regs[i] & 1)
+            add_word(ch, k, f->reg[rf_saved_regs[i]], IN_REGISTER);
     size_t n = words_of(ch, index);
     for (size_t i = 0; i < n && rf_snapshot_word(ch->t->s, f->sp + 8 * i, &w); i++)
         add_word(ch, k, w, i < STRONG_WORDS ? IN_STRONG_WORD : ELSEWHERE);
@@ -163,9 +161,9 @@ static void candidates(struct chain *ch, size_t k)
     if (index == 0 || (k + 1 < ch->n && ch->frames[k + 1] == index - 1))
         return;
     const struct rf_native *younger = f - 1;
-    for (size_t i = 0; i < sizeof saved_regs; i++)
-        if ((younger->known >> saved_regs[i] & 1) && younger->reg[saved_regs[i]] % 32 == 8)
-            add(ch, k, younger->reg[saved_regs[i]] - RAY_DATA - 8, ELSEWHERE);
+    for (size_t i = 0; i < sizeof rf_saved_regs; i++)
+        if ((younger->known >> rf_saved_regs[i] & 1) && younger->reg[rf_saved_regs[i]] % 32 == 8)
+            add(ch, k, younger->reg[rf_saved_regs[i]] - RAY_DATA - 8, ELSEWHERE);
     n = words_of(ch, index - 1);
     for (size_t i = 0; i < n && rf_snapshot_word(ch->t->s, younger->sp + 8 * i, &w); i++)
         if (w % 32 == 8 && w > RAY_DATA + 8)

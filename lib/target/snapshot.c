@@ -1,6 +1,8 @@
 /* snapshot.c: reading what was copied, and nothing else: a page or block that is not there fails the read. */
 #include "snapshot.h"
 
+const unsigned char rf_saved_regs[RF_SAVED] = {RF_RBX, RF_RBP, RF_R12, RF_R13, RF_R14, RF_R15};
+
 static bool page_absent(const struct rf_snapshot *s, size_t page)
 {
     return s->absent[page / 64] >> (page % 64) & 1;

@@ -31,6 +31,10 @@ enum {
     RF_REGS,
 };
 
+/* Those that a call leaves as they were (System V ABI): what a caller's frame can be told by. */
+enum { RF_SAVED = 6 };
+extern const unsigned char rf_saved_regs[RF_SAVED];
+
 struct rf_range {
     uint64_t addr;
     uint32_t size;
