@@ -37,13 +37,6 @@ struct rf_calibration {
     unsigned n_seen;
 };
 
-/* Snapshot first, then the live process. */
-struct view {
-    struct rf_memory memory;
-    const struct rf_snapshot *s;
-    const struct rf_memory *live;
-};
-
 struct look {
     struct rf_calibration *c;
     const struct rf_memory *m;
@@ -52,12 +45,6 @@ struct look {
     uint64_t used[BLOCKS_WHOLE]; /* blocks of older frames */
     unsigned n_used;
 };
-
-static bool view_read(const struct rf_memory *m, uint64_t addr, void *to, size_t n)
-{
-    const struct view *v = (const struct view *)m;
-    return rf_snapshot_read(&v->s->memory, addr, to, n) || rf_read(v->live, addr, to, n);
-}
 
 static void count(struct tally *t, bool good)
 {
@@ -346,7 +333,7 @@ static enum rf_verdict decide(struct rf_calibration *c, struct rf_error *err)
 enum rf_verdict rf_calibration_observe(struct rf_calibration *c, const struct rf_snapshot *s,
                                        const struct rf_native_stack *native, struct rf_error *err)
 {
-    struct view view = {{view_read}, s, c->live};
+    struct rf_overlay view = rf_overlay(s, c->live);
     struct look k = {.c = c, .m = &view.memory, .s = s, .native = native};
     c->epoch++;
     rf_names_refresh(c->names, c->live, s->time_ns);

@@ -12,13 +12,6 @@
 enum { EXPRESSION_BYTES = 256 * 1024, WAITING_MAX = 64, TASK_FRAMES_MAX = 64 };
 static const uint64_t WAITING_MAX_NS = 2000000000;
 
-/* Reads the snapshot, and the live process where the snapshot has nothing. */
-struct view {
-    struct rf_memory memory;
-    const struct rf_snapshot *s;
-    const struct rf_memory *live;
-};
-
 /* A worker's samples that no window was found for yet, and their native frames, outermost first. */
 struct waiting {
     pid_t tid;
@@ -54,12 +47,6 @@ struct rf_decoder {
     char *texts;             /* what the frames of main point to, once copied */
     size_t texts_size;
 };
-
-static bool view_read(const struct rf_memory *m, uint64_t addr, void *to, size_t n)
-{
-    const struct view *v = (const struct view *)m;
-    return rf_snapshot_read(&v->s->memory, addr, to, n) || rf_read(v->live, addr, to, n);
-}
 
 struct rf_decoder *rf_decoder_new(const struct rf_runtime *rt, const struct rf_memory *live)
 {
@@ -133,7 +120,7 @@ static struct rf_text text(const char *s)
 static void rayfall_frames(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native,
                            struct rf_stack *st)
 {
-    struct view view = {{view_read}, s, d->live};
+    struct rf_overlay view = rf_overlay(s, d->live);
     struct rf_walk w = {.rt = d->rt,
                         .m = &view.memory,
                         .sources = d->sources,

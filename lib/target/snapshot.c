@@ -46,6 +46,17 @@ bool rf_snapshot_read(const struct rf_memory *m, uint64_t addr, void *to, size_t
     return p != NULL;
 }
 
+static bool view_read(const struct rf_memory *m, uint64_t addr, void *to, size_t n)
+{
+    const struct rf_overlay *v = (const struct rf_overlay *)m; /* its first member */
+    return rf_snapshot_read(&v->s->memory, addr, to, n) || rf_read(v->live, addr, to, n);
+}
+
+struct rf_overlay rf_overlay(const struct rf_snapshot *s, const struct rf_memory *live)
+{
+    return (struct rf_overlay){{view_read}, s, live};
+}
+
 bool rf_snapshot_word(const struct rf_snapshot *s, uint64_t addr, uint64_t *to)
 {
     const unsigned char *p = find(s, addr, sizeof *to);

@@ -84,6 +84,13 @@ struct rf_selector {
 
 /* The memory.read of snapshots, for engines and tests to install. */
 bool rf_snapshot_read(const struct rf_memory *m, uint64_t addr, void *to, size_t n);
+/* Reads the snapshot, and the live process where the snapshot has nothing. Both must outlive it. */
+struct rf_overlay {
+    struct rf_memory memory; /* first member */
+    const struct rf_snapshot *s;
+    const struct rf_memory *live;
+};
+struct rf_overlay rf_overlay(const struct rf_snapshot *s, const struct rf_memory *live);
 /* The copied word at addr without a call through rf_memory; false where it was not copied. */
 bool rf_snapshot_word(const struct rf_snapshot *s, uint64_t addr, uint64_t *to);
 
