@@ -1,4 +1,4 @@
-/* options.c: the table of options, and what is made from it. */
+/* options.c: the table of options, and the parser that is made from it. */
 #include "options.h"
 #include "console.h"
 
@@ -9,16 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct row {
-    int letter; /* above UCHAR_MAX: a long option only */
-    const char *name, *argument, *help;
-    unsigned verbs;
-    /* Takes the argument; false when it makes no sense. What would, is in `expects`. */
-    bool (*take)(struct options *o, const char *argument);
-    const char *expects;
-    const struct rf_choice *(*choices)(void); /* and the names that it goes on with */
-};
 
 pid_t parse_pid(const char *text)
 {
@@ -189,9 +179,11 @@ static bool take_version(struct options *o, const char *text)
     return o->version = true;
 }
 
-enum { LONG_ONLY = UCHAR_MAX + 1, BY = LONG_ONLY, COLUMNS, FULL_PATHS, NO_TEXT, MAX_STOP, NO_CATALOG, VERSION };
+enum { BY = OPTION_LONG_ONLY, COLUMNS, FULL_PATHS, NO_TEXT, MAX_STOP, NO_CATALOG, VERSION };
 
-static const struct row rows[] = {
+enum { ANY_VERB = -1 };
+
+static const struct option_row rows[] = {
     {'p', "pid", "PID", "the process to sample, decimal or 0x hex", FOR_RECORD | FOR_CHECK, take_pid,
      "a process id, decimal or 0x hex", NULL},
     {'d', "duration", "SEC", "how long, fractions allowed (default: until Ctrl-C or the target ends)", FOR_RECORD,
@@ -220,12 +212,18 @@ static const struct row rows[] = {
      FOR_RECORD | FOR_CHECK, take_no_catalog, NULL, NULL},
     {'q', "quiet", NULL, "no status on stderr, only errors", FOR_RECORD, take_quiet, NULL, NULL},
     {'v', "verbose", NULL, "say what was found and how well it went", FOR_RECORD, take_verbose, NULL, NULL},
-    {'h', "help", NULL, "this text", FOR_RECORD | FOR_CHECK | FOR_LAYOUT, take_help, NULL, NULL},
-    {VERSION, "version", NULL, "the version of rfprof", FOR_RECORD | FOR_CHECK | FOR_LAYOUT, take_version, NULL, NULL},
+    {'h', "help", NULL, "this text", (unsigned)ANY_VERB, take_help, NULL, NULL},
+    {VERSION, "version", NULL, "the version of rfprof", (unsigned)ANY_VERB, take_version, NULL, NULL},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
-static const struct row *row_of(int letter)
+const struct option_row *options_table(size_t *n)
+{
+    *n = ROWS;
+    return rows;
+}
+
+static const struct option_row *row_of(int letter)
 {
     for (size_t i = 0; i < ROWS; i++)
         if (rows[i].letter == letter)
@@ -240,7 +238,7 @@ static void describe(struct option *longs, char *shorts)
     for (size_t i = 0; i < ROWS; i++) {
         longs[i] =
             (struct option){rows[i].name, rows[i].argument ? required_argument : no_argument, NULL, rows[i].letter};
-        if (rows[i].letter >= LONG_ONLY)
+        if (rows[i].letter >= OPTION_LONG_ONLY)
             continue;
         *shorts++ = (char)rows[i].letter;
         if (rows[i].argument)
@@ -251,7 +249,7 @@ static void describe(struct option *longs, char *shorts)
 }
 
 /* What an option's argument should be. */
-static void expected(const struct row *row, char *to, size_t size)
+static void expected(const struct option_row *row, char *to, size_t size)
 {
     size_t used = (size_t)snprintf(to, size, "%s", row->expects);
     const struct rf_choice *c = row->choices ? row->choices() : NULL;
@@ -262,7 +260,7 @@ static void expected(const struct row *row, char *to, size_t size)
 /* The option that getopt_long(3) just refused, as the user wrote it. */
 static int refuse(int why, char **argv)
 {
-    const struct row *row = row_of(optopt);
+    const struct option_row *row = row_of(optopt);
     char what[128];
     if (why == ':' && row) {
         expected(row, what, sizeof what);
@@ -297,7 +295,7 @@ int options_parse(struct options *o, unsigned verb, const char *verb_name, int a
     while ((letter = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
         if (letter == '?' || letter == ':')
             return refuse(letter, argv);
-        const struct row *row = row_of(letter);
+        const struct option_row *row = row_of(letter);
         if (!(row->verbs & verb))
             return complain_usage("%s takes no --%s", verb_name, row->name);
         if (!row->take(o, optarg)) {
@@ -315,32 +313,4 @@ int options_parse(struct options *o, unsigned verb, const char *verb_name, int a
     if (verb == FOR_LAYOUT && optind < argc)
         o->file = argv[optind++];
     return optind < argc ? refuse_operand(argv[optind]) : 0;
-}
-
-void options_help(FILE *to)
-{
-    fputs("options:\n", to);
-    for (size_t i = 0; i < ROWS; i++) {
-        char left[40], letter[5] = "    ";
-        if (rows[i].letter < LONG_ONLY)
-            snprintf(letter, sizeof letter, "-%c, ", rows[i].letter);
-        snprintf(left, sizeof left, "%s--%s %s", letter, rows[i].name, rows[i].argument ? rows[i].argument : "");
-        fprintf(to, "  %-24s %s\n", left, rows[i].help);
-    }
-    for (size_t i = 0; i < ROWS; i++) {
-        if (!rows[i].choices)
-            continue;
-        fprintf(to, "\n%s (--%s):\n", rows[i].choices == rf_views ? "views" : "columns", rows[i].name);
-        for (const struct rf_choice *c = rows[i].choices(); c->name; c++)
-            fprintf(to, "  %-8s %s\n", c->name, c->about);
-    }
-    fputs("\nformats (a terminal gets table, a regular file tsv, anything else folded):\n", to);
-    for (const struct rf_format *f = rf_formats(); f->name; f++) {
-        char extensions[32] = "";
-        for (size_t i = 0; f->extensions[i]; i++) {
-            size_t used = strlen(extensions);
-            snprintf(extensions + used, sizeof extensions - used, "%s%s", i ? " " : "", f->extensions[i]);
-        }
-        fprintf(to, "  %-8s %-15s %s\n", f->name, extensions, f->about);
-    }
 }

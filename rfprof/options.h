@@ -1,4 +1,6 @@
-/* options.h: the command line. One table describes every option; parser and --help are both made from it. */
+/* options.h: the command line. One table describes every option: the parser, --help and the completions of shells are
+ * made from it (see help.h). To add an option: its row in options.c, its place in struct options, its entry in the
+ * manual. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
@@ -24,8 +26,19 @@ struct options {
 
 /* Fills *o from the arguments behind the verb. 0, or the exit code of a usage error that was reported. */
 int options_parse(struct options *o, unsigned verb, const char *verb_name, int argc, char **argv);
-/* The options of --help, and the formats. */
-void options_help(FILE *to);
+
+struct option_row {
+    int letter; /* OPTION_LONG_ONLY and above: none */
+    const char *name, *argument, *help;
+    unsigned verbs; /* FOR_... of those that take it */
+    /* Takes the argument; false when it makes no sense. What would, is in `expects`. */
+    bool (*take)(struct options *o, const char *argument);
+    const char *expects;
+    const struct rf_choice *(*choices)(void); /* and the names that it goes on with */
+};
+enum { OPTION_LONG_ONLY = 256 };
+/* The table; *n is set to how many there are. */
+const struct option_row *options_table(size_t *n);
 /* A process id, decimal or 0x hex; 0 when the text is not one. */
 pid_t parse_pid(const char *text);
 

@@ -4,7 +4,15 @@
 
 manual=$(dirname "$0")/../man/rfprof.1
 "$RFPROF" --help >"$scratch/help" || fail "--help: exit $?"
-grep -o -E '^ +(-[a-zA-Z], )?--[a-z-]+' "$scratch/help" | grep -o -E -- '--[a-z-]+' | sort >"$scratch/options"
+sed -n '/^usage:/,/^$/d; /^  [a-z]/s/^  \([a-z]*\) .*/\1/p; /COMMAND --help/q' "$scratch/help" >"$scratch/commands"
+[ -s "$scratch/commands" ] || fail "no commands in --help"
+while read -r command; do
+    "$RFPROF" "$command" --help >"$scratch/one" || fail "$command --help: exit $?"
+    grep -q "^usage: rfprof .*$command" "$scratch/one" || fail "$command --help has no usage"
+    grep -q -E "^\.(It )?Cm $command" "$manual" || fail "command $command is not in the manual"
+    cat "$scratch/one" >>"$scratch/help"
+done <"$scratch/commands"
+grep -o -E '^ +(-[a-zA-Z], )?--[a-z-]+' "$scratch/help" | grep -o -E -- '--[a-z-]+' | sort -u >"$scratch/options"
 sed -n 's/^\.It .*Fl Fl \([a-z-]*\).*/--\1/p' "$manual" | sort >"$scratch/documented"
 [ -s "$scratch/options" ] || fail "no options in --help"
 diff "$scratch/options" "$scratch/documented" || fail "options of --help (<) and of the manual (>) differ"

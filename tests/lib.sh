@@ -91,16 +91,17 @@ cpu_ms() {
     cat "/proc/$1"/task/*/schedstat 2>/dev/null | awk '{s += $1} END {print int(s / 1000000)}'
 }
 
-# Busy: some CPU time in each of three looks, the loading of the script being over.
+# Busy: it used some CPU time, and then some more, and again. One that sleeps most of the time is busy, too.
 wait_busy() {
     local pid=$1 last now busy=0 _
     last=$(cpu_ms "$pid")
-    for _ in $(seq 150); do
+    for _ in $(seq 300); do
         sleep 0.1
         kill -0 "$pid" 2>/dev/null || return 1
         now=$(cpu_ms "$pid")
-        if [ $((now - last)) -gt 1 ]; then busy=$((busy + 1)); else busy=0; fi
+        [ $((now - last)) -gt 1 ] || continue
         last=$now
+        busy=$((busy + 1))
         [ $busy -lt 3 ] || return 0
     done
     return 1

@@ -1,0 +1,31 @@
+/* verbs.c: the table of commands. */
+#include "verbs.h"
+
+#include <string.h>
+
+static const struct verb verbs[] = {
+    {"record", "[record] -p PID [-d SEC] [options]", "sample a live process (what is done without a command)",
+     FOR_RECORD, verb_record,
+     "examples:\n"
+     "  rfprof -p 4242 -d 30                          a table on the terminal\n"
+     "  rfprof -p 4242 -d 30 > cpu.tsv                rows for a database\n"
+     "  rfprof -p 4242 -d 30 | flamegraph.pl > cpu.svg\n"},
+    {"check", "check [-p PID]", "can it be profiled, what was found? without -p: which processes can?", FOR_CHECK,
+     verb_check, NULL},
+    {"layout", "layout FILE", "the layout found in an ELF file, in the form of the catalog", FOR_LAYOUT, verb_layout,
+     NULL},
+    {NULL, NULL, NULL, 0, NULL, NULL},
+};
+
+const struct verb *verbs_table(void)
+{
+    return verbs;
+}
+
+const struct verb *verb_named(const char *name)
+{
+    for (const struct verb *v = verbs; v->name; v++)
+        if (!strcmp(v->name, name))
+            return v;
+    return NULL;
+}
