@@ -1,0 +1,333 @@
+/* recording.c: opens, ticks until the end, writes. */
+#include "recording.h"
+#include "console.h"
+#include "summary.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { PROGRESS_NS = 250000000 };
+
+/* The thread group of a thread id, which is the process that gets sampled; pid itself when it cannot be told. */
+static pid_t process_of(pid_t pid)
+{
+    char path[64], line[256];
+    pid_t tgid = pid;
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    FILE *status = fopen(path, "re");
+    if (!status)
+        return pid;
+    while (fgets(line, sizeof line, status))
+        if (!strncmp(line, "Tgid:", 5)) {
+            char *end;
+            long n = strtol(line + 5, &end, 10);
+            tgid = n > 0 ? (pid_t)n : pid;
+            break;
+        }
+    fclose(status);
+    return tgid;
+}
+
+static enum rf_status prepare_outputs(struct recording *r, struct rf_error *err)
+{
+    const struct options *o = r->options;
+    const char *const to_stdout[] = {"-"};
+    const char *const *name = o->n_outputs ? o->output : to_stdout;
+    size_t n = o->n_outputs ? o->n_outputs : 1;
+    enum rf_status status = RF_OK;
+    for (size_t i = 0; i < n && status == RF_OK; i++)
+        status = output_prepare(&r->output[r->n_outputs++], name[i], o->format, err);
+    return status;
+}
+
+/* SIGINT, SIGTERM and SIGHUP are read from a descriptor; one that was ignored (nohup) stays so. */
+static enum rf_status catch_signals(struct recording *r, struct rf_error *err)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    sigemptyset(&r->ending);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction now;
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(&r->ending, numbers[i]);
+    }
+    sigprocmask(SIG_BLOCK, &r->ending, NULL);
+    signal(SIGPIPE, SIG_IGN); /* EPIPE says the same, where it can be handled; so does EFBIG */
+    signal(SIGXFSZ, SIG_IGN);
+    r->signals = signalfd(-1, &r->ending, SFD_CLOEXEC | SFD_NONBLOCK);
+    return r->signals < 0 ? rf_fail(err, RF_FAILURE, errno, "signalfd: %s", strerror(errno)) : RF_OK;
+}
+
+/* True when the user asked for the end. From then on the next such signal ends the program as it always does. */
+static bool asked_to_end(struct recording *r)
+{
+    struct signalfd_siginfo info;
+    if (read(r->signals, &info, sizeof info) != sizeof info)
+        return false;
+    sigprocmask(SIG_UNBLOCK, &r->ending, NULL);
+    return true;
+}
+
+static void show_progress(const struct recording *r, uint64_t now)
+{
+    struct rf_account a;
+    rf_session_account(r->session, &a);
+    fprintf(stderr, "\r%.1f s, %" PRIu64 " samples, %.2f s of CPU time (Ctrl-C ends and writes)\033[K",
+            (double)(now - r->begin_ns) / 1e9, a.samples, (double)a.charged_ns / 1e9);
+}
+
+static void clear_progress(const struct recording *r)
+{
+    if (r->progress)
+        fputs("\r\033[K", stderr);
+}
+
+static void wait_until(const struct recording *r, uint64_t until)
+{
+    struct pollfd fds[2 + WATCHES_MAX] = {{r->signals, POLLIN, 0}, {rf_session_pidfd(r->session), POLLIN, 0}};
+    for (size_t i = 0; i < r->n_watches; i++)
+        fds[2 + i] = (struct pollfd){r->watch[i].fd, POLLIN, 0};
+    uint64_t now = now_ns();
+    uint64_t left = until > now ? until - now : 0;
+    struct timespec t = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
+    ppoll(fds, 2 + r->n_watches, &t, NULL);
+}
+
+/* Serves the caller's descriptors; true when one of them asks for the end. */
+static bool serve_watches(struct recording *r)
+{
+    for (size_t i = 0; i < r->n_watches; i++) {
+        struct pollfd fd = {r->watch[i].fd, POLLIN, 0};
+        if (poll(&fd, 1, 0) > 0 && r->watch[i].ready(r->watch[i].ctx))
+            return true;
+    }
+    return false;
+}
+
+/* Between two ticks only the descriptor knows that the target ended. */
+static enum rf_target_state target_state(const struct recording *r)
+{
+    struct pollfd fd = {rf_session_pidfd(r->session), POLLIN, 0};
+    enum rf_target_state state = rf_session_state(r->session);
+    return state == RF_RUNNING && poll(&fd, 1, 0) > 0 ? RF_EXITED : state;
+}
+
+static void tell_new_rate(struct recording *r)
+{
+    double rate = rf_session_rate(r->session);
+    if (rate < r->rate && !r->options->quiet) {
+        clear_progress(r);
+        note("a thread was held for more than %g %% of a second: rate lowered to %.4g Hz (--max-stop)",
+             r->options->max_stop, rate);
+    }
+    r->rate = rate;
+}
+
+/* Ticks until the time is over, the target ends, the user says so, or a tick fails. */
+static enum rf_status sample(struct recording *r, struct rf_error *err)
+{
+    uint64_t next_progress = r->progress ? r->begin_ns + PROGRESS_NS : UINT64_MAX;
+    while (!asked_to_end(r) && !serve_watches(r) && target_state(r) == RF_RUNNING) {
+        uint64_t now = now_ns(), tick = rf_session_next_ns(r->session);
+        if (now >= r->end_ns)
+            break;
+        if (now >= next_progress) {
+            show_progress(r, now);
+            next_progress = now + PROGRESS_NS;
+        }
+        if (now < tick) {
+            uint64_t until = tick < next_progress ? tick : next_progress;
+            wait_until(r, until < r->end_ns ? until : r->end_ns);
+            continue;
+        }
+        enum rf_status status = rf_session_tick(r->session, err);
+        if (status != RF_OK)
+            return status;
+        if (!r->first_tick_ns) {
+            r->first_tick_ns = now;
+            if (r->begun)
+                r->begun(r->ctx);
+        }
+        tell_new_rate(r);
+    }
+    return RF_OK;
+}
+
+static void tell_beginning(const struct recording *r)
+{
+    const struct options *o = r->options;
+    char how_long[64] = "until Ctrl-C or its end";
+    if (o->duration > 0)
+        snprintf(how_long, sizeof how_long, "for %g s", o->duration);
+    note("sampling %d at %g Hz %s", o->pid, o->rate, how_long);
+    for (size_t i = 0; i < r->n_outputs; i++)
+        if (r->output[i].chosen && !r->output[i].terminal)
+            note("%s gets format %s; -f chooses another", r->output[i].name, r->output[i].format->name);
+    if (o->view == RF_VIEW_BUILTIN)
+        note("%s", rf_builtin_note());
+    if (o->idle)
+        note("sleeping threads are stopped too, once for each sleep: a system call of theirs may return EINTR");
+    if (o->verbose)
+        note("found %s", rf_session_describe(r->session));
+}
+
+/* Renders everything, lets go of the target, writes everything. The first failure is the one reported. */
+static enum rf_status finish(struct recording *r, struct rf_error *err)
+{
+    const struct options *o = r->options;
+    struct rf_render how = {
+        .view = o->view, .n_columns = o->n_columns, .threads = o->threads, .no_text = o->no_text, .native = o->native};
+    memcpy(how.column, o->column, sizeof how.column);
+    if (o->full_paths)
+        how.folder = rf_session_folder(r->session);
+    enum rf_status status = RF_OK;
+    for (size_t i = 0; i < r->n_outputs && status == RF_OK; i++)
+        status = output_render(&r->output[i], rf_session_profile(r->session), &how, err);
+    rf_session_close(r->session);
+    r->session = NULL;
+    if (status != RF_OK)
+        return status;
+    for (size_t i = 0; i < r->n_outputs; i++) {
+        struct rf_error one;
+        if (output_write(&r->output[i], &one) != RF_OK && status == RF_OK) {
+            *err = one;
+            status = one.status;
+        }
+    }
+    return status;
+}
+
+static void tell_end(const struct recording *r, const struct rf_account *a, uint64_t wall_ns)
+{
+    if (r->state == RF_EXECED)
+        note("%d executed another program; the recording ends there", r->options->pid);
+    else if (r->state == RF_EXITED)
+        note("%d ended after %.1f s", r->options->pid, (double)wall_ns / 1e9);
+    if (r->options->verbose && r->first_tick_ns)
+        note("first tick %.1f ms after the start", (double)(r->first_tick_ns - r->started_ns) / 1e6);
+    summary_print(stderr, a, r->options->verbose);
+    double slept = summary_slept_percent(a, wall_ns);
+    if (a->samples && slept >= 50 && !a->idle)
+        note("the target slept %.0f %% of the time (or waited for a CPU); shares are of what it ran; -i shows where it "
+             "slept",
+             slept);
+}
+
+static enum rf_status no_samples(const struct rf_account *a, uint64_t wall_ns, struct rf_error *err)
+{
+    if (a->ticks_taken == 0)
+        return rf_fail(err, RF_NO_SAMPLES, 0, "no samples: the recording ended after %.3f s, before its first tick",
+                       (double)wall_ns / 1e9);
+    rf_fail(err, RF_NO_SAMPLES, 0, "no samples in %.1f s: the target slept %.0f %% of the time", (double)wall_ns / 1e9,
+            summary_slept_percent(a, wall_ns));
+    rf_hint(err, "only threads that are running are sampled; is it the right process, not stopped, and busy now? "
+                 "-i shows where it sleeps");
+    return RF_NO_SAMPLES;
+}
+
+static bool asks_for(const struct options *o, enum rf_column column)
+{
+    for (size_t i = 0; i < o->n_columns; i++)
+        if (o->column[i] == column)
+            return true;
+    return false;
+}
+
+/* What the profile has to keep for the view and the formats. */
+static struct rf_session_options wishes(const struct recording *r)
+{
+    const struct options *o = r->options;
+    struct rf_session_options how = {
+        .pid = o->pid, .rate_hz = o->rate, .no_catalog = o->no_catalog, .max_stop_percent = o->max_stop};
+    how.idle = o->idle;
+    how.want_expr = o->view == RF_VIEW_EXPR || asks_for(o, RF_COLUMN_EXPR);
+    how.want_query = o->view == RF_VIEW_QUERY;
+    how.want_native = o->native || o->view == RF_VIEW_NATIVE;
+    how.want_builtin = o->view == RF_VIEW_BUILTIN;
+    how.want_threads = o->threads || o->view == RF_VIEW_THREAD || asks_for(o, RF_COLUMN_THREAD);
+    for (size_t i = 0; i < r->n_outputs; i++) {
+        how.want_log |= (r->output[i].format->wants & RF_WANTS_LOG) != 0;
+        how.want_native |= (r->output[i].format->wants & RF_WANTS_NATIVE) != 0;
+    }
+    return how;
+}
+
+static enum rf_status open_recording(struct recording *r, struct rf_error *err)
+{
+    enum rf_status status = catch_signals(r, err);
+    if (status == RF_OK)
+        status = prepare_outputs(r, err);
+    if (status != RF_OK)
+        return status;
+    struct rf_session_options how = wishes(r);
+    status = rf_session_open(&r->session, &how, err);
+    if (status == RF_OK && r->options->full_paths && !rf_session_folder(r->session))
+        status = rf_fail(err, RF_FAILURE, 0, "cannot read the working directory of %d, for --full-paths", how.pid);
+    if (status == RF_OK && r->opened)
+        r->opened(r->ctx);
+    return status;
+}
+
+static enum rf_status record(struct recording *r, struct rf_error *err)
+{
+    const struct options *o = r->options;
+    struct rf_error trouble = {0}, unwritten = {0};
+    struct rf_account account;
+    enum rf_status status = open_recording(r, err);
+    if (status != RF_OK)
+        return status;
+    /* Timers that may be late are handled together with others that are due: ticks would fall on the target's own
+     * wake-ups. */
+    prctl(PR_SET_TIMERSLACK, 1);
+    r->begin_ns = now_ns();
+    r->end_ns = o->duration > 0 ? r->begin_ns + (uint64_t)llround(o->duration * 1e9) : UINT64_MAX;
+    r->rate = o->rate;
+    if (!o->quiet)
+        tell_beginning(r);
+
+    enum rf_status sampled = sample(r, &trouble);
+    uint64_t wall_ns = now_ns() - r->begin_ns;
+    clear_progress(r);
+    rf_session_account(r->session, &account);
+    r->state = target_state(r);
+    status = finish(r, &unwritten);
+    if (!o->quiet)
+        tell_end(r, &account, wall_ns);
+
+    if (sampled != RF_OK) {
+        if (status != RF_OK)
+            complain(&unwritten);
+        *err = trouble;
+        return sampled;
+    }
+    if (status != RF_OK) {
+        *err = unwritten;
+        return status;
+    }
+    return account.samples ? RF_OK : no_samples(&account, wall_ns, err);
+}
+
+int recording_run(struct recording *r)
+{
+    struct options *o = r->options;
+    struct rf_error err = {0};
+    pid_t named = o->pid;
+    r->signals = -1;
+    r->progress = !o->quiet && isatty(STDERR_FILENO);
+    o->pid = process_of(named);
+    if (o->pid != named && !o->quiet)
+        note("%d is a thread of process %d, which is sampled", named, o->pid);
+    enum rf_status status = record(r, &err);
+    rf_session_close(r->session);
+    if (r->signals >= 0)
+        close(r->signals);
+    for (size_t i = 0; i < r->n_outputs; i++)
+        output_free(&r->output[i]);
+    return status == RF_OK ? 0 : complain(&err);
+}

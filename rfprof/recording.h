@@ -1,0 +1,54 @@
+/* recording.h: a recording, from the options to the files: outputs, session, ticks, and the end.
+ *
+ * Between two ticks the target is nobody's tracee, so the loop may be paused with Ctrl-Z, starved or blocked at any
+ * point of its waiting without holding it. The profile is rendered before the session is closed and written after it:
+ * a pager that does not read holds nobody but us.
+ *
+ * The commands that record differ in what else they wait for, and in what happens at the beginning; for that there are
+ * watches and hooks. */
+#ifndef RECORDING_H
+#define RECORDING_H
+
+#include "options.h"
+#include "output.h"
+
+#include <signal.h>
+
+/* A descriptor of the caller to wait for besides the session's. */
+struct recording_watch {
+    int fd;
+    /* It can be read. Returns true when the recording is to end. */
+    bool (*ready)(void *ctx);
+    void *ctx;
+};
+
+enum { WATCHES_MAX = 4 };
+
+struct recording {
+    /* Filled by the caller; all may be left zero but the first. What `options` points to is changed: the pid becomes
+     * that of the process where it was a thread's. */
+    struct options *options;
+    uint64_t started_ns; /* when the program began, on CLOCK_MONOTONIC */
+    struct recording_watch watch[WATCHES_MAX];
+    size_t n_watches;
+    void *ctx;                 /* of the hooks */
+    void (*opened)(void *ctx); /* the session is open: from here on nothing of the target is missed */
+    void (*begun)(void *ctx);  /* the first tick was taken, whether it found something running or not */
+
+    /* The rest is recording.c's. */
+    struct rf_session *session;
+    struct output output[OUTPUTS_MAX];
+    size_t n_outputs;
+    sigset_t ending; /* the signals that mean: finish and write */
+    int signals;     /* signalfd(2) for them */
+    uint64_t begin_ns, end_ns, first_tick_ns;
+    double rate;                /* as last told to the user */
+    bool progress;              /* stderr is a terminal */
+    enum rf_target_state state; /* at the end */
+};
+
+/* Records as the options say, and tells the user about it on stderr. Returns the exit code; every error was reported.
+ */
+int recording_run(struct recording *r);
+
+#endif
