@@ -1,39 +1,19 @@
 /* recording.c: opens, ticks until the end, writes. */
 #include "recording.h"
 #include "console.h"
+#include "signals.h"
 #include "summary.h"
+#include "target.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum { PROGRESS_NS = 250000000 };
-
-/* The thread group of a thread id, which is the process that gets sampled; pid itself when it cannot be told. */
-static pid_t process_of(pid_t pid)
-{
-    char path[64], line[256];
-    pid_t tgid = pid;
-    snprintf(path, sizeof path, "/proc/%d/status", pid);
-    FILE *status = fopen(path, "re");
-    if (!status)
-        return pid;
-    while (fgets(line, sizeof line, status))
-        if (!strncmp(line, "Tgid:", 5)) {
-            char *end;
-            long n = strtol(line + 5, &end, 10);
-            tgid = n > 0 ? (pid_t)n : pid;
-            break;
-        }
-    fclose(status);
-    return tgid;
-}
 
 static enum rf_status prepare_outputs(struct recording *r, struct rf_error *err)
 {
@@ -47,28 +27,10 @@ static enum rf_status prepare_outputs(struct recording *r, struct rf_error *err)
     return status;
 }
 
-/* SIGINT, SIGTERM and SIGHUP are read from a descriptor; one that was ignored (nohup) stays so. */
-static enum rf_status catch_signals(struct recording *r, struct rf_error *err)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    sigemptyset(&r->ending);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        struct sigaction now;
-        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-            sigaddset(&r->ending, numbers[i]);
-    }
-    sigprocmask(SIG_BLOCK, &r->ending, NULL);
-    signal(SIGPIPE, SIG_IGN); /* EPIPE says the same, where it can be handled; so does EFBIG */
-    signal(SIGXFSZ, SIG_IGN);
-    r->signals = signalfd(-1, &r->ending, SFD_CLOEXEC | SFD_NONBLOCK);
-    return r->signals < 0 ? rf_fail(err, RF_FAILURE, errno, "signalfd: %s", strerror(errno)) : RF_OK;
-}
-
 /* True when the user asked for the end. From then on the next such signal ends the program as it always does. */
 static bool asked_to_end(struct recording *r)
 {
-    struct signalfd_siginfo info;
-    if (read(r->signals, &info, sizeof info) != sizeof info)
+    if (!signals_next(r->signals))
         return false;
     sigprocmask(SIG_UNBLOCK, &r->ending, NULL);
     return true;
@@ -110,14 +72,6 @@ static bool serve_watches(struct recording *r)
     return false;
 }
 
-/* Between two ticks only the descriptor knows that the target ended. */
-static enum rf_target_state target_state(const struct recording *r)
-{
-    struct pollfd fd = {rf_session_pidfd(r->session), POLLIN, 0};
-    enum rf_target_state state = rf_session_state(r->session);
-    return state == RF_RUNNING && poll(&fd, 1, 0) > 0 ? RF_EXITED : state;
-}
-
 static void tell_new_rate(struct recording *r)
 {
     double rate = rf_session_rate(r->session);
@@ -133,7 +87,7 @@ static void tell_new_rate(struct recording *r)
 static enum rf_status sample(struct recording *r, struct rf_error *err)
 {
     uint64_t next_progress = r->progress ? r->begin_ns + PROGRESS_NS : UINT64_MAX;
-    while (!asked_to_end(r) && !serve_watches(r) && target_state(r) == RF_RUNNING) {
+    while (!asked_to_end(r) && !serve_watches(r) && target_state(r->session) == RF_RUNNING) {
         uint64_t now = now_ns(), tick = rf_session_next_ns(r->session);
         if (now >= r->end_ns)
             break;
@@ -260,7 +214,8 @@ static struct rf_session_options wishes(const struct recording *r)
 
 static enum rf_status open_recording(struct recording *r, struct rf_error *err)
 {
-    enum rf_status status = catch_signals(r, err);
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    enum rf_status status = signals_catch(ending, sizeof ending / sizeof *ending, &r->ending, &r->signals, err);
     if (status == RF_OK)
         status = prepare_outputs(r, err);
     if (status != RF_OK)
@@ -295,7 +250,7 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
     uint64_t wall_ns = now_ns() - r->begin_ns;
     clear_progress(r);
     rf_session_account(r->session, &account);
-    r->state = target_state(r);
+    r->state = target_state(r->session);
     status = finish(r, &unwritten);
     if (!o->quiet)
         tell_end(r, &account, wall_ns);
