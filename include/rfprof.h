@@ -206,7 +206,7 @@ struct rf_finding {
 
 /* What was found about the process, in the order of the questions: permission, release, build-id, layout,
  * symbols, VM, threads. Fills at most max findings, sets *n, and returns RF_OK when it can be profiled, else
- * the status that rf_session_open would have had, with err filled. Stops at most one thread, once; a build that the
+ * the status that rf_session_open would have had, with err filled. Stops running threads at most once; a build that the
  * catalog has not (or no_catalog) is sampled for up to 0.8 s. */
 enum rf_status rf_check(pid_t pid, bool no_catalog, struct rf_finding *findings, size_t max, size_t *n,
                         struct rf_error *err);

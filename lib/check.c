@@ -38,33 +38,37 @@ static void say_build(struct report *r, const struct rf_image *image)
         rf_image_has_dwarf(image) ? ", DWARF" : ", no DWARF");
 }
 
-/* The thread-local __VM of the main thread and __RUNTIME->vms[0] are the same thing on the releases of the catalog. The
- * thread-local's address needs a register, so one thread is stopped, once, if it happens to run. */
+/* The thread that owns the VM has it in its thread-local __VM, too, on the releases of the catalog. Where that is takes
+ * a register, so threads are stopped, once, those that happen to run. */
 static void say_vm(struct report *r, const struct rf_process *p, const struct rf_runtime *rt)
 {
     struct rf_engine *engine;
     struct rf_snapshot *const *v;
     struct rf_error ignored;
     struct rf_selector none = {NULL, NULL};
-    uint64_t tls = 0;
-    size_t n = 0;
+    uint64_t own = 0, vm = rt->vm;
+    pid_t owner = 0;
+    size_t n = 0, i = 0;
     if (rt->vm_in_tls) {
         say(r, "vm", RF_FINE, "thread-local");
         return;
     }
-    if (!rt->vm_tls_offset || rf_engine_open(&engine, p, &none, &ignored) != RF_OK) {
-        say(r, "vm", RF_FINE, "0x%llx", (unsigned long long)rt->vm);
-        return;
+    if (rf_engine_open(&engine, p, &none, &ignored) == RF_OK) {
+        if (rf_engine_tick(engine, &v, &n, &ignored) != RF_OK)
+            n = 0;
+        while (i < n && !owner) {
+            if (rf_thread_vm(rt, &p->memory, v[i]->fs_base, &own) && own)
+                owner = v[i]->tid;
+            i++;
+        }
+        rf_engine_close(engine);
     }
-    bool seen = rf_engine_tick(engine, &v, &n, &ignored) == RF_OK && n > 0 && v[0]->main_thread &&
-                rf_read_u64(&p->memory, v[0]->fs_base - rt->vm_tls_offset, &tls);
-    rf_engine_close(engine);
-    if (!seen)
-        say(r, "vm", RF_FINE, "0x%llx (thread-local __VM not compared: the main thread sleeps)",
-            (unsigned long long)rt->vm);
+    if (!owner)
+        say(r, "vm", RF_FINE, "0x%llx (thread-local __VM not compared: no thread that has one runs)",
+            (unsigned long long)vm);
     else
-        say(r, "vm", tls == rt->vm ? RF_FINE : RF_BAD, "0x%llx, thread-local __VM %s0x%llx", (unsigned long long)rt->vm,
-            tls == rt->vm ? "the same, " : "differs: ", (unsigned long long)tls);
+        say(r, "vm", own == vm ? RF_FINE : RF_BAD, "0x%llx, thread-local __VM of thread %d %s0x%llx",
+            (unsigned long long)vm, (int)owner, own == vm ? "the same, " : "differs: ", (unsigned long long)own);
 }
 
 static void say_runtime(struct report *r, const struct rf_process *p, const struct rf_runtime *rt, unsigned builtins)

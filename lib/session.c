@@ -337,7 +337,7 @@ static enum rf_status decode_one(struct rf_session *s, const struct rf_snapshot 
     struct rf_decoded d = rf_decode(s->decoder, snapshot, &native);
     enum rf_status status = RF_OK;
     if (s->calibration)
-        status = add_without(s, snapshot, !snapshot->main_thread || rf_runs_bytecode(&s->runtime, &native), &d, err);
+        status = add_without(s, snapshot, !d.owner || rf_runs_bytecode(&s->runtime, &native), &d, err);
     if (status == RF_OK)
         status = charge(s, s->profile, &s->explained, &d, snapshot->time_ns, err);
     /* a stack that was cut is copied once more, further */
@@ -402,8 +402,12 @@ enum rf_status rf_session_tick(struct rf_session *s, struct rf_error *err)
     if (charged > opened)
         s->account.charged_ns = charged - opened;
     charge_sleepers(s);
+    size_t first = 0;
+    for (size_t i = 0; i < n; i++)
+        if (v[i]->tid == rf_decoder_owner(s->decoder))
+            first = i;
     for (size_t i = 0; status == RF_OK && i < n; i++)
-        status = decode_one(s, v[i], err);
+        status = decode_one(s, v[i == 0 ? first : i == first ? 0 : i], err);
     return status == RF_OK ? check_trial(s, err) : status;
 }
 

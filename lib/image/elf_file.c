@@ -205,6 +205,7 @@ static bool scan_headers(struct rf_image *image)
         goto out;
     memcpy(image->phdr, phdr, n * sizeof *phdr);
     image->n_phdrs = n;
+    image->type = ehdr->e_type;
     rf_elf_build_id(image->phdr, n, read_image, image, image->build_id);
     scan_sections(image, elf, ehdr);
     ok = true;

@@ -64,6 +64,7 @@ struct rf_image {
     char build_id[2 * RF_BUILD_ID_MAX + 1];
     char comment[128];
     bool has_symtab, has_dwarf;
+    uint16_t type; /* ET_EXEC or ET_DYN */
     Elf64_Phdr phdr[RF_PHDRS_MAX];
     size_t n_phdrs;
     struct rf_section symtab, strtab; /* .symtab, else .dynsym; size 0: none */

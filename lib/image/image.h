@@ -40,6 +40,7 @@ const char *rf_image_build_id(const struct rf_image *image); /* lower-case hex, 
 bool rf_image_has_symtab(const struct rf_image *image);      /* .symtab, not only .dynsym */
 bool rf_image_has_dwarf(const struct rf_image *image);       /* .debug_info */
 const char *rf_image_comment(const struct rf_image *image);  /* the compiler, from .comment; "" without */
+bool rf_image_is_executable(const struct rf_image *image);   /* a program, at a fixed address or not; else a library */
 /* Size and alignment of PT_TLS; false without one. */
 bool rf_image_tls(const struct rf_image *image, uint64_t *memsz, uint64_t *align);
 

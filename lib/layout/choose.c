@@ -96,14 +96,13 @@ static enum rf_status resolve(struct rf_runtime *rt, struct rf_error *err)
         rf_hint(err, "this build of rayforce is not known");
         return RF_TARGET;
     }
-    /* The executable's TLS block ends at fs_base (x86-64 TLS variant II); a shared object's place is only in the dtv.
-     */
+    /* The executable's TLS block ends at fs_base (x86-64 TLS variant II); where a shared object's is, only the process
+     * knows. */
     struct rf_symbol vm;
-    bool executable = rf_image_find(image, "main", &vm);
-    if (executable && rf_image_tls(image, &memsz, &align) && align)
+    if (rf_image_is_executable(image) && rf_image_tls(image, &memsz, &align) && align)
         rt->tls_size = (memsz + align - 1) / align * align;
-    if (rt->tls_size && rf_image_find(image, "__VM", &vm) && vm.type == STT_TLS)
-        rt->vm_tls_offset = rt->tls_size - vm.addr;
+    rt->has_vm_tls = rf_image_find(image, "__VM", &vm) && vm.type == STT_TLS;
+    rt->vm_tls = rt->has_vm_tls ? vm.addr : 0;
     struct rf_layout *found = &rt->layout;
     found->opcodes = rt->opcodes;
     found->size_interpreter = (int32_t)rt->interpreter_size;

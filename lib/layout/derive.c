@@ -180,6 +180,12 @@ static struct value returned(const struct code *c)
     return best;
 }
 
+/* Is this distance from the thread pointer that of __VM? Only an executable's code shows it. */
+static bool at_vm(const struct rf_runtime *rt, int64_t distance)
+{
+    return !rt->tls_size || !rt->has_vm_tls || distance == (int64_t)(rt->vm_tls - rt->tls_size);
+}
+
 /* A number of the VM from the function that returns it: its place in ray_vm_t, or in the TLS block. */
 static int32_t vm_field(struct rf_runtime *rt, const char *function, bool *in_tls)
 {
@@ -189,7 +195,7 @@ static int32_t vm_field(struct rf_runtime *rt, const char *function, bool *in_tl
         v = returned(&c);
     rf_machine_free(&c.m);
     *in_tls = v.kind == WORD;
-    if (v.kind == FIELD && v.b >= 0 && v.b < INT32_MAX && (!rt->vm_tls_offset || v.a == -(int64_t)rt->vm_tls_offset))
+    if (v.kind == FIELD && v.b >= 0 && v.b < INT32_MAX && at_vm(rt, v.a))
         return (int32_t)v.b;
     if (v.kind == WORD && rt->tls_size < INT32_MAX && v.a < 0 && v.a + (int64_t)rt->tls_size >= 0)
         return (int32_t)(v.a + (int64_t)rt->tls_size);

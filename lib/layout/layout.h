@@ -7,7 +7,7 @@
 #ifndef RF_LAYOUT_H
 #define RF_LAYOUT_H
 
-#include "../image/image.h"
+#include "../image/tls.h"
 
 enum rf_origin { RF_ORIGIN_NONE, RF_ORIGIN_BUILD_ID, RF_ORIGIN_FINGERPRINT, RF_ORIGIN_DERIVED };
 
@@ -53,10 +53,12 @@ struct rf_stacks {
 struct rf_runtime {
     const struct rf_image *image;
     struct rf_layout layout;
-    uint64_t runtime;       /* &__RUNTIME */
-    uint64_t vm;            /* __RUNTIME->vms[0]; 0 until rf_layout_validate found it, and where it is thread-local */
-    uint64_t vm_tls_offset; /* __VM of a thread is at fs_base - this; 0 when it has no such symbol */
-    uint64_t tls_size;      /* the executable's TLS block is so far below fs_base; 0 in a shared object */
+    uint64_t runtime; /* &__RUNTIME */
+    uint64_t vm;      /* __RUNTIME->vms[0]; 0 until rf_layout_validate found it, and where it is thread-local */
+    bool has_vm_tls;
+    uint64_t vm_tls;   /* where in the TLS block each thread has its __VM, if has_vm_tls */
+    uint64_t tls_size; /* the executable's TLS block is so far below fs_base; 0 in a shared object */
+    struct rf_tls tls; /* where that block is; set by rf_layout_validate */
     bool vm_in_tls;
     unsigned off;                           /* enum rf_off */
     struct rf_stacks stacks[RF_STACKS_MAX]; /* of a derived layout: what else its size allows, likeliest first */
@@ -81,6 +83,11 @@ static inline uint64_t rf_vm_field(const struct rf_runtime *rt, uint64_t fs_base
         return 0;
     return (rt->vm_in_tls ? fs_base - rt->tls_size : rt->vm) + (uint64_t)field;
 }
+
+/* The __VM of the thread with this fs_base. False where that cannot be told; a thread that runs no Rayfall has none
+ * (0).
+ */
+bool rf_thread_vm(const struct rf_runtime *rt, const struct rf_memory *m, uint64_t fs_base, uint64_t *vm);
 
 /* Resolves the symbols and chooses a layout: by build-id, else derived from the code; by fingerprint where the code
  * does not show all of it. Without the catalog (catalog false) it is always derived. RF_TARGET with a message that says

@@ -157,10 +157,18 @@ static enum rf_status check_globals(const struct rf_runtime *rt, const struct rf
     return RF_OK;
 }
 
+bool rf_thread_vm(const struct rf_runtime *rt, const struct rf_memory *m, uint64_t fs_base, uint64_t *vm)
+{
+    uint64_t at;
+    *vm = 0;
+    return rt->has_vm_tls && rf_tls_at(&rt->tls, m, fs_base, rt->vm_tls, &at) && (!at || rf_read_u64(m, at, vm));
+}
+
 enum rf_status rf_layout_validate(struct rf_runtime *rt, const struct rf_memory *live, unsigned *builtins,
                                   struct rf_error *err)
 {
     unsigned n = 0;
+    rt->tls = rf_tls_of(rt->image, live);
     enum rf_status s = check_file(rt, err);
     if (s == RF_OK)
         s = check_vm(rt, live, err);

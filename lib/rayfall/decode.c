@@ -1,6 +1,7 @@
 /* decode.c: puts a thread's Rayfall stack together, from its outermost native frame inwards. */
 #include "decode.h"
 
+#include "owner.h"
 #include "pool.h"
 #include "result.h"
 #include "slots/slots.h"
@@ -33,7 +34,9 @@ struct rf_decoder {
     struct rf_sites sites;
     struct rf_decode_stats stats;
     uint64_t epoch, handlers;
-    struct rf_stack main, other; /* of the main thread; of the thread at hand where it is another */
+    struct rf_owner owner;
+    bool own;                    /* the thread at hand owns the VM: `main` is its stack, whatever the kernel calls it */
+    struct rf_stack main, other; /* of the thread that owns the VM; of the thread at hand where it is another */
     struct rf_expressions expressions;
     bool want_query, want_builtin;
     struct rf_natives *natives; /* NULL: native frames are not wanted */
@@ -174,7 +177,7 @@ static bool keep_texts(struct rf_decoder *d, struct rf_stack *st)
 
 /* What the runtime does when no Rayfall line is in progress, by the innermost function on the stack that says so; else
  * that of the innermost C function. */
-static struct rf_text runtime_name(const struct rf_native_stack *native)
+static struct rf_text runtime_name(const struct rf_runtime *rt, const struct rf_native_stack *native)
 {
     static const struct {
         const char *base, *shown;
@@ -189,7 +192,7 @@ static struct rf_text runtime_name(const struct rf_native_stack *native)
     bool said = false;
     for (size_t i = 0; i < native->n && !said; i++)
         for (size_t k = 0; k < sizeof known / sizeof *known && !said; k++) {
-            said = rf_symbol_is(native->frame[i].fn.name, known[k].base);
+            said = native->frame[i].image == rt->image && rf_symbol_is(native->frame[i].fn.name, known[k].base);
             shown = said ? known[k].shown : NULL;
         }
     for (size_t i = 0; i < native->n && !shown; i++)
@@ -213,11 +216,11 @@ static void decode_stack(struct rf_decoder *d, const struct rf_snapshot *s, cons
     st->n = st->n_rayfall = 0;
     rayfall_frames(d, s, native, st);
     const struct rf_frame *root = rf_stack_first(st);
-    if (s->main_thread && root)
+    if (d->own && root)
         rf_result_remember(&d->result, native, root);
     if (!root && whole && d->stats.bare == bare) {
-        struct rf_frame f = {.file = text("<runtime>"), .fn = runtime_name(native), .named = true};
-        bool result = s->main_thread && rf_result_explains(&d->result, native, &f);
+        struct rf_frame f = {.file = text("<runtime>"), .fn = runtime_name(d->rt, native), .named = true};
+        bool result = d->own && rf_result_explains(&d->result, native, &f);
         rf_stack_push_root(st, &f);
         st->how = result ? RF_BY_A_LINE : RF_BY_RUNTIME;
     } else if (!root || !whole) {
@@ -329,14 +332,14 @@ bool rf_decode_waiting(struct rf_decoder *d, struct rf_decoded *out)
 static struct rf_decoded decode_thread(struct rf_decoder *d, const struct rf_snapshot *s,
                                        const struct rf_native_stack *native)
 {
-    enum rf_role role = s->main_thread ? RF_OTHER_THREAD : rf_role_of(native);
+    enum rf_role role = d->own ? RF_OTHER_THREAD : rf_role_of(native, d->rt->image);
     if (d->natives && !d->n_waiting)
         rf_natives_trim(d->natives);
     if (role != RF_OTHER_THREAD)
         return decode_worker(d, s, native, role);
-    struct rf_stack *st = s->main_thread ? &d->main : &d->other;
+    struct rf_stack *st = d->own ? &d->main : &d->other;
     decode_stack(d, s, native, st);
-    if (!s->main_thread)
+    if (!d->own)
         return give(st, s);
     if (!keep_texts(d, st))
         st->n = 0;
@@ -371,12 +374,18 @@ static struct rf_decoded decode_idle_worker(struct rf_decoder *d, const struct r
 
 struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native)
 {
-    if (!s->asleep)
-        return decode_thread(d, s, native);
-    bool idle = !s->main_thread && rf_role_of(native) == RF_WORKER_IDLE;
+    d->own = rf_owns_vm(&d->owner, d->rt, d->live, s);
+    bool idle = s->asleep && !d->own && rf_role_of(native, d->rt->image) == RF_WORKER_IDLE;
     struct rf_decoded out = idle ? decode_idle_worker(d, s) : decode_thread(d, s, native);
-    add_wait(d, s, native, &out);
+    if (s->asleep)
+        add_wait(d, s, native, &out);
+    out.owner = d->own;
     return out;
+}
+
+pid_t rf_decoder_owner(const struct rf_decoder *d)
+{
+    return d->owner.tid;
 }
 
 uint64_t rf_decoder_waiting_ns(const struct rf_decoder *d)

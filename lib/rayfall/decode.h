@@ -20,6 +20,7 @@ struct rf_decoded {
     size_t n;
     enum rf_explained how;
     pid_t tid;
+    bool owner;       /* it has the VM: it runs Rayfall */
     bool worker;      /* the thread belongs to the pool */
     uint32_t samples; /* to charge the stack with; n is 0 when nothing is, or not yet */
     uint64_t weight_ns;
@@ -41,7 +42,9 @@ void rf_decoder_free(struct rf_decoder *d);
 bool rf_decoder_want(struct rf_decoder *d, const struct rf_session_options *o);
 /* What the engine's selector should consult. */
 struct rf_probe *rf_decoder_probe(struct rf_decoder *d);
-/* The main thread's snapshot of a tick goes first: the work of pool workers stands on its stack. */
+/* The thread that runs Rayfall; 0 until it was seen. */
+pid_t rf_decoder_owner(const struct rf_decoder *d);
+/* That thread's snapshot of a tick goes first: the work of pool workers stands on its stack. */
 struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native);
 /* What else can be charged now: samples of pool workers that waited for the main thread's. To be called after rf_decode
  * until it returns false. */

@@ -32,12 +32,15 @@ size_t rf_task_frames(const struct rf_native_stack *native)
 
 /* Threads of the pool are inside worker_loop for all their life. Directly above it stands the task, or on some releases
  * pool_run_steal or pool_exec and then the task. */
-enum rf_role rf_role_of(const struct rf_native_stack *native)
+enum rf_role rf_role_of(const struct rf_native_stack *native, const struct rf_image *runtime)
 {
     size_t loop = 0;
-    while (loop < native->n && !rf_symbol_is(native->frame[loop].fn.name, "worker_loop")) {
-        if (rf_symbol_is(native->frame[loop].fn.name, "pq_symflush_fn"))
+    while (loop < native->n) {
+        const struct rf_native *f = &native->frame[loop];
+        if (f->image == runtime && rf_symbol_is(f->fn.name, "pq_symflush_fn"))
             return RF_WRITER;
+        if (f->image == runtime && rf_symbol_is(f->fn.name, "worker_loop"))
+            break;
         loop++;
     }
     if (loop == native->n)

@@ -28,7 +28,8 @@ enum rf_role {
     RF_WORKER_IDLE, /* it takes the next one, or waits for it */
     RF_WRITER,      /* of a parquet file: started by the main thread's line, outside the pool (release 2.4.0) */
 };
-enum rf_role rf_role_of(const struct rf_native_stack *native);
+/* By the runtime's functions, those of this image: other code in the process may have names like them. */
+enum rf_role rf_role_of(const struct rf_native_stack *native, const struct rf_image *runtime);
 /* How many of the innermost native frames of such a thread are its task's, not the pool's own; at least one. */
 size_t rf_task_frames(const struct rf_native_stack *native);
 
