@@ -18,7 +18,7 @@ SANITIZE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sani
 DEPS = gcc make libc6-dev libdw-dev libelf-dev libunwind-dev libcapstone-dev uthash-dev python3 python3-pip procps
 TEST_DEPS = libcmocka-dev gdb
 
-LIB_O := $(patsubst %.c,$(B)/obj/%.o,$(wildcard lib/*.c lib/*/*.c)) $(B)/catalog.o
+LIB_O := $(patsubst %.c,$(B)/obj/%.o,$(wildcard lib/*.c lib/*/*.c)) $(B)/catalog.o $(B)/svg-files.o
 CLI_O := $(patsubst %.c,$(B)/obj/%.o,$(wildcard rfprof/*.c))
 UNITS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/*.c))
 FIXTURES := $(patsubst %.c,$(B)/%,$(wildcard fixtures/*.c))
@@ -39,7 +39,13 @@ $(B)/catalog.c: $(CATALOG) $(SLOTS) Makefile
 	{ echo '#include "layout/layout.h"'; echo '#include "slots/slots.h"'; \
 	echo 'const char *const rf_catalog[] = {'; $(call STRINGS,$(CATALOG)); \
 	echo 'const char *const rf_slots_catalog[] = {'; $(call STRINGS,$(SLOTS)); } >$@
-$(B)/catalog.o: $(B)/catalog.c
+# What the flame graph is made of: likewise.
+SVG := lib/report/svg.css lib/report/svg.js
+$(B)/svg-files.c: $(SVG) Makefile
+	@mkdir -p $(@D)
+	{ echo '#include "report/svg.h"'; for f in $(SVG); do echo "const char rf_svg_$${f##*.}[] ="; \
+	sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $$f; echo ';'; done; } >$@
+$(B)/catalog.o $(B)/svg-files.o: $(B)/%.o: $(B)/%.c
 	$(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) -MMD -MP -c -o $@ $<
 $(B)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -84,6 +90,13 @@ $(ORACLES): $(B)/tests/oracle/%: tests/oracle/%.c tests/oracle/tracee.c $(B)/lib
 oracle: $(ORACLES)
 	B=$(abspath $(B)) tests/oracle/run
 
+# Opens files in the programs that they are for: flame graphs in Chromium, with screenshots in $(B)/viewers to look at. Some
+# hundred megabytes of packages: not part of check.
+viewers:
+	$(MAKE) -s deps ALSO='chromium chromium-driver fonts-dejavu-core'
+	$(MAKE) all fixtures
+	B=$(abspath $(B)) RFPROF=$(abspath $(B))/rfprof tests/viewers/run
+
 demo: deps
 	$(MAKE) all fixtures
 	@B=$(abspath $(B)) RFPROF=$(abspath $(B))/rfprof demo/run
@@ -110,5 +123,5 @@ lint:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units fixtures check asan bench oracle demo deps install lint clean
+.PHONY: all units fixtures check asan bench oracle viewers demo deps install lint clean
 .DELETE_ON_ERROR:

@@ -53,6 +53,7 @@ struct rf_text {
 /* --- sessions ------------------------------------------------------------------------------------ */
 
 struct rf_session;
+struct rf_about;
 
 struct rf_session_options {
     pid_t pid;               /* a thread id is taken as its process */
@@ -131,6 +132,9 @@ struct rf_account {
 /* Looks once more at the clocks of all threads. */
 void rf_session_account(struct rf_session *s, struct rf_account *out);
 
+/* What is being measured, as known now. Lives until the next call. */
+const struct rf_about *rf_session_about(struct rf_session *s);
+
 /* --- the profile ----------------------------------------------------------------------------------- */
 
 struct rf_profile;
@@ -169,6 +173,17 @@ const struct rf_choice *rf_columns(void);
 /* What a reader of a table by builtin has to know, as one sentence. Tables for people say it themselves. */
 const char *rf_builtin_note(void);
 
+/* What was measured, for formats that say so. Texts are raw and end with a zero; what is not known is 0 or NULL. */
+struct rf_about {
+    pid_t pid;
+    const char *command; /* how it was called, a space between arguments; cut at some length */
+    const char *release; /* "2.4.0" */
+    double rate_hz;      /* as asked for */
+    uint64_t began_ns;   /* CLOCK_REALTIME */
+    uint64_t wall_ns, charged_ns;
+    bool idle; /* the weights are wall-clock time */
+};
+
 struct rf_render {
     enum rf_view view;
     enum rf_column column[RF_COLUMNS]; /* those asked for, each once */
@@ -180,6 +195,7 @@ struct rf_render {
     size_t rows;        /* table: at most so many rows, 0 for all */
     unsigned width;     /* table: columns of the terminal, 0 when unknown */
     bool colour;        /* table: the output is a terminal that takes colour */
+    const struct rf_about *about; /* NULL: not known */
 };
 
 struct rf_format {

@@ -104,20 +104,6 @@ static void judge(struct rf_candidate *c, const char *path)
     rf_image_close_file(image);
 }
 
-static void command_line(struct rf_candidate *c)
-{
-    char path[64], text[sizeof c->command] = "";
-    snprintf(path, sizeof path, "/proc/%d/cmdline", c->pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    while (n > 0 && !text[n - 1])
-        n--;
-    for (ssize_t i = 0; i < n; i++)
-        c->command[i] = text[i] ? text[i] : ' ';
-}
-
 /* A process that cannot be opened is known by its name only. */
 static bool named_rayforce(pid_t pid)
 {
@@ -144,7 +130,7 @@ static void look_at(struct search *s, pid_t pid)
     }
     rf_process_close(p);
     if (found && grow(s, (void **)&s->found, s->n_found, &s->room_found, sizeof *s->found)) {
-        command_line(&c);
+        rf_process_command(pid, c.command, sizeof c.command);
         s->found[s->n_found++] = c;
     }
 }

@@ -42,17 +42,23 @@ struct rf_session {
     enum rf_target_state state;
     double rate, max_stop_percent;
     uint64_t first_ns, last_ns, checked_ns;
-    char describe[400];
+    char describe[400], command[256];
+    struct rf_about about;
     char folder[4096];
     bool idle;
     struct rf_mark mark; /* of the sample at hand */
 };
 
-static uint64_t now_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t now_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
 }
 
 static enum rf_status open_target(struct rf_session *s, const struct rf_session_options *o, struct rf_error *err)
@@ -160,12 +166,14 @@ enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_
     describe(s);
     if (!rf_process_folder(s->process, s->folder, sizeof s->folder))
         s->folder[0] = '\0';
-    s->rate = o->rate_hz;
+    rf_process_command(s->process->pid, s->command, sizeof s->command);
+    s->rate = s->about.rate_hz = o->rate_hz;
     s->max_stop_percent = o->max_stop_percent;
     s->idle = o->idle;
     if (s->idle)
         rf_engine_idle(s->engine);
     s->first_ns = s->last_ns = s->checked_ns = now_ns();
+    s->about.began_ns = clock_ns(CLOCK_REALTIME);
     rf_ticker_start(&s->ticker, s->first_ns, s->rate, s->first_ns ^ (uint64_t)s->process->pid << 32);
     *out = s;
     return RF_OK;
@@ -210,6 +218,19 @@ double rf_session_rate(const struct rf_session *s)
 const char *rf_session_describe(const struct rf_session *s)
 {
     return s->describe;
+}
+
+const struct rf_about *rf_session_about(struct rf_session *s)
+{
+    struct rf_account a;
+    rf_session_account(s, &a);
+    s->about.pid = s->process->pid;
+    s->about.command = s->command;
+    s->about.release = s->runtime.layout.release;
+    s->about.wall_ns = a.wall_ns;
+    s->about.charged_ns = a.charged_ns;
+    s->about.idle = s->idle;
+    return &s->about;
 }
 
 const char *rf_session_folder(const struct rf_session *s)

@@ -137,6 +137,7 @@ static enum rf_status finish(struct recording *r, struct rf_error *err)
     const struct options *o = r->options;
     struct rf_render how = {
         .view = o->view, .n_columns = o->n_columns, .threads = o->threads, .no_text = o->no_text, .native = o->native};
+    how.about = rf_session_about(r->session);
     memcpy(how.column, o->column, sizeof how.column);
     if (o->full_paths)
         how.folder = rf_session_folder(r->session);

@@ -5,7 +5,7 @@
 fake names
 record -o "$scratch/out.folded"
 MAX_OTHER=11 expect_truth
-# the thirteenth function has an empty name only: it is known by its file and line
+# the last function has an empty name only: it is known by its file and line
 awk -F '\t' '$1 == "empty.rfl" && $2 == 2 && $3 != "" { found = 1 } END { exit !found }' "$scratch/out.tsv" ||
     fail "no row for the function with an empty name"
 cut -f 3 "$scratch/out.tsv" | grep -qx alias && fail "the later name hides the first"

@@ -5,6 +5,7 @@ static const struct rf_format formats[] = {
     {"table", {NULL}, "rows for people, the dearest first, with their shares", rf_write_table, 0},
     {"tsv", {".tsv", NULL}, "tab-separated, for databases: file line fn self_ms total_ms samples", rf_write_tsv, 0},
     {"folded", {".folded", ".txt", NULL}, "folded stacks, for flamegraph.pl and inferno", rf_write_folded, 0},
+    {"svg", {".svg", NULL}, "a flame graph for browsers: search, zoom, tooltips", rf_write_svg, 0},
     {"perf",
      {".perf", NULL},
      "each sample as perf script prints it, C functions too, for tools that read perf",

@@ -1,36 +1,13 @@
 /* rows.c: from the call tree to the rows of a table. */
 #include "rows.h"
+#include "subtree.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What a walk over the tree needs to know of a node. */
-struct subtree {
-    uint32_t first, next; /* child and sibling, 0 for none */
-    uint64_t samples, ns; /* of the node and all below */
-};
-
-/* Children follow their parents in number, so one pass from the end sees every subtree complete. */
-static struct subtree *subtrees(const struct rf_profile *p)
-{
-    size_t n = rf_profile_nodes(p);
-    struct subtree *tree = calloc(n, sizeof *tree);
-    for (size_t i = n; tree && i-- > 1;) {
-        struct rf_node node = rf_profile_node(p, i);
-        tree[i].samples += node.self_samples;
-        tree[i].ns += node.self_ns;
-        struct subtree *parent = &tree[node.parent];
-        parent->samples += tree[i].samples;
-        parent->ns += tree[i].ns;
-        tree[i].next = parent->first;
-        parent->first = (uint32_t)i;
-    }
-    return tree;
-}
-
 /* A frame's total is the sum over the outermost nodes that have it: those with no such frame above them, which
  * open[] tells on the way down. Without recursion, since stacks are as deep as the target's. */
-static void add_up(const struct rf_profile *p, const struct subtree *tree, uint32_t *open, struct rf_row *row)
+static void add_up(const struct rf_profile *p, const struct rf_subtree *tree, uint32_t *open, struct rf_row *row)
 {
     uint32_t at = tree[0].first;
     while (at) {
@@ -89,7 +66,7 @@ enum rf_status rf_rows(const struct rf_profile *printable, struct rf_row **out, 
     size_t n = rf_profile_frames(printable);
     struct rf_row *row = calloc(n + 1, sizeof *row);
     uint32_t *open = calloc(n + 1, sizeof *open);
-    struct subtree *tree = subtrees(printable);
+    struct rf_subtree *tree = rf_subtrees(printable);
     bool enough = row && open && tree;
     if (enough) {
         for (size_t i = 0; i < n; i++)

@@ -188,6 +188,15 @@ static bool withhold(struct making *m, struct rf_frame *f, char *number, size_t 
     return true;
 }
 
+/* A malloc'ed copy of a text as it is printed; s is NULL when out of memory. */
+static struct rf_text printed(const struct making *m, struct rf_text t)
+{
+    char *copy = m->apart & RF_UNESCAPED ? malloc(t.n + 1) : rf_escape(t);
+    if (copy && m->apart & RF_UNESCAPED && t.n)
+        memcpy(copy, t.s, t.n);
+    return (struct rf_text){copy, !copy ? 0 : m->apart & RF_UNESCAPED ? t.n : strlen(copy)};
+}
+
 /* The printable frame of a frame; UINT32_MAX when out of memory. */
 static uint32_t printable_frame(struct making *m, uint32_t from)
 {
@@ -200,21 +209,16 @@ static uint32_t printable_frame(struct making *m, uint32_t from)
     struct rf_text path = {0};
     if (m->how->folder && f.kind == RF_KIND_RAYFALL)
         f.file = path = rf_full_path(m->how->folder, f.file);
-    char *file = f.file.s ? rf_escape(f.file) : NULL, *fn = rf_escape(f.fn), *expr = rf_escape(f.expr);
-    uint32_t to = UINT32_MAX;
-    if (file && fn && expr) {
-        struct rf_frame shown = {.kind = f.kind,
-                                 .file = {file, strlen(file)},
-                                 .fn = {fn, strlen(fn)},
-                                 .line = f.line,
-                                 .col = f.col,
-                                 .expr = {expr, strlen(expr)}};
-        to = rf_profile_intern(m->plain, &shown);
-    }
+    struct rf_frame shown = {.kind = f.kind, .line = f.line, .col = f.col};
+    if (f.file.s)
+        shown.file = printed(m, f.file);
+    shown.fn = printed(m, f.fn);
+    shown.expr = printed(m, f.expr);
+    uint32_t to = shown.file.s && shown.fn.s && shown.expr.s ? rf_profile_intern(m->plain, &shown) : UINT32_MAX;
     free((char *)path.s);
-    free(file);
-    free(fn);
-    free(expr);
+    free((char *)shown.file.s);
+    free((char *)shown.fn.s);
+    free((char *)shown.expr.s);
     if (to != UINT32_MAX)
         m->frame[from] = to + 1;
     return to;

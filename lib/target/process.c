@@ -188,6 +188,22 @@ bool rf_process_folder(const struct rf_process *p, char *to, size_t size)
     return true;
 }
 
+void rf_process_command(pid_t pid, char *to, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, to, size - 1);
+    if (fd >= 0)
+        close(fd);
+    while (n > 0 && !to[n - 1])
+        n--;
+    to[n > 0 ? n : 0] = '\0';
+    for (ssize_t i = 0; i < n; i++)
+        if (!to[i])
+            to[i] = ' ';
+}
+
 struct rf_text rf_process_comm(const struct rf_process *p, pid_t tid, char to[static 32])
 {
     char path[32];

@@ -34,6 +34,8 @@ bool rf_process_execed(const struct rf_process *p);
 uint64_t rf_process_cpu_ns(const struct rf_process *p);
 /* Its working directory, terminated; false when it cannot be read or does not fit. */
 bool rf_process_folder(const struct rf_process *p, char *to, size_t size);
+/* How a process was called: its arguments with spaces between them, terminated, as many bytes as fit; else empty. */
+void rf_process_command(pid_t pid, char *to, size_t size);
 /* What the kernel calls one of its threads; empty when that has ended. `to` has room for it. */
 struct rf_text rf_process_comm(const struct rf_process *p, pid_t tid, char to[static 32]);
 /* Number of threads now, 0 when unknown. */
