@@ -419,9 +419,9 @@ enum rf_status rf_session_tick(struct rf_session *s, struct rf_error *err)
     s->account.ticks_taken++;
     s->account.ticks_late += rf_ticker_advance(&s->ticker, now);
     s->last_ns = now;
-    uint64_t charged = rf_process_cpu_ns(s->process), opened = rf_engine_stats(s->engine)->opened_cpu_ns;
-    if (charged > opened)
-        s->account.charged_ns = charged - opened;
+    const struct rf_engine_stats *e = rf_engine_stats(s->engine);
+    if (e->cpu_ns > e->opened_cpu_ns)
+        s->account.charged_ns = e->cpu_ns - e->opened_cpu_ns;
     charge_sleepers(s);
     size_t first = 0;
     for (size_t i = 0; i < n; i++)

@@ -18,6 +18,7 @@ uint64_t rf_hist_percentile(const struct rf_hist *h, double q); /* q in 0..1; 0 
 struct rf_engine_stats {
     uint64_t ticks, samples, slept, eintr;
     uint64_t opened_cpu_ns; /* of the process, when the engine was opened */
+    uint64_t cpu_ns;        /* and behind the last tick that it lived through */
     uint64_t sampled_ns;    /* CPU time of all samples */
     uint64_t waited;        /* looks that found a thread runnable, but waiting for a CPU: not counted as samples */
     uint64_t lost_exited, lost_timeout, lost_traced, lost_other;

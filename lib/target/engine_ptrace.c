@@ -1,7 +1,7 @@
 /* engine_ptrace.c: the engine that stops threads. A tick, from the top:
  *
  *   rf_engine_tick   in the caller: is the list of threads still right? then hands over and waits
- *     tick           in the holder (holder.h): who is running?
+ *     tick           in the holder (holder.h): who may be running? (watch.h)
  *       look         its state; if it runs:
  *         sample     stop, registers, stack, blocks, let go
  *
@@ -12,7 +12,7 @@
 #include "holder.h"
 #include "procfs.h"
 #include "stop.h"
-#include "threads.h"
+#include "watch.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -22,16 +22,14 @@
 #include <sys/syscall.h>
 
 enum {
-    SLOTS_MAX = 128,            /* threads that run at once */
-    ALL_EVERY = 10,             /* ticks */
-    FEW_THREADS = 8,            /* so many are all looked at, each time */
-    UNEXPLAINED_NS = 50 * 1000, /* CPU time of somebody who is not known to be busy */
+    SLOTS_MAX = 128, /* threads that run at once */
     SPIN_NS = 60 * 1000,
     LONG_STOP_NS = 60 * 1000,
     WOKE_NS = 30 * 1000, /* of CPU time: from a wake-up to the end of the system call */
     WOKEN_MAX = 16,      /* sleeping threads stopped in one tick */
     WAKE_NS = 30 * 1000, /* from our wake-up, which may have put the thread off its CPU, to our first instruction */
-    MAPS_EVERY_NS = 100 * 1000000, /* at most */
+    LIST_EVERY_NS = 1000 * 1000000, /* at least */
+    MAPS_EVERY_NS = 100 * 1000000,  /* at most */
     ROOT_SLACK = 64,
     DENIED_MAX = 16,
     DENIED_TICKS =
@@ -43,9 +41,9 @@ struct rf_engine {
     struct rf_selector selector;
     struct rf_holder *holder;
     struct rf_stopper stopper;
-    struct rf_threads threads;
+    struct rf_watch watch;
     struct rf_maps maps;
-    uint64_t maps_ns;
+    uint64_t list_ns, maps_ns; /* when they were read */
     bool maps_old, list_old;
     bool idle; /* sleeping threads are sampled too */
     unsigned woken,
@@ -54,8 +52,7 @@ struct rf_engine {
     size_t n_asleep, asleep_room;
     struct rf_snapshot *slot[SLOTS_MAX];
     size_t n_slots, n; /* there are; hold this tick's snapshots */
-    uint64_t cpu_ns, unexplained0_ns;
-    uint64_t tick_ns; /* when this tick began */
+    uint64_t tick_ns;  /* when this tick began */
     pid_t denied[DENIED_MAX];
     size_t n_denied;
     unsigned denied_ticks; /* one after the other */
@@ -139,7 +136,7 @@ static void fell_asleep(struct rf_thread *t, uint64_t runs, struct rf_snapshot *
                             .syscall = s->syscall};
 }
 
-/* slept: it did when it was looked at. */
+/* Its clocks have just been read. slept: it did when it was looked at. */
 static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool slept)
 {
     if (e->n == e->n_slots && e->n < SLOTS_MAX && (e->slot[e->n] = rf_snapshot_new()) != NULL)
@@ -151,7 +148,6 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool 
     struct rf_snapshot *s = e->slot[e->n];
     struct rf_hold hold;
     unsigned here = ~0u;
-    rf_thread_read_cpu(&e->threads, t);
     uint64_t waited_ns = t->waited_ns, used_ns = t->used_ns, runs = t->runs;
     getcpu(&here, NULL); /* a thread that waits for the CPU that we are on will not stop while we poll */
     enum rf_stop_result r = rf_stop(&e->stopper, t->tid, here == cpu ? 0 : SPIN_NS, &hold);
@@ -160,7 +156,7 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool 
         return;
     }
     /* A stop that took long may have been a wait for a CPU. Letting go adds to that clock: so it is read before. */
-    bool slow = hold.at_ns - hold.from_ns > LONG_STOP_NS && rf_thread_read_cpu(&e->threads, t);
+    bool slow = hold.at_ns - hold.from_ns > LONG_STOP_NS && rf_thread_read_cpu(&e->watch.threads, t);
     waited_ns = slow ? t->waited_ns - waited_ns : 0;
     bool before = !e->idle && waited_ns > hold.at_ns - e->tick_ns + WAKE_NS; /* we came: it was not running */
     enum copied copied = before ? WAITED : copy_held(e, t, &hold, slept, s);
@@ -170,7 +166,7 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool 
     rf_hist_add(&e->stats.hold, held);
     t->held_ns += held;
     /* Exact now: the thread was switched out, and what it has run since then is not added yet. */
-    bool charged = rf_thread_read_cpu(&e->threads, t);
+    bool charged = rf_thread_read_cpu(&e->watch.threads, t);
     /* It was waking up, or had been put off its CPU in the call: it has hardly run since we looked. (Of a thread that
      * ran, the clock was old when we looked; on our own CPU it was us who put it off.) */
     if (!e->idle && copied == COPIED && s->in_syscall && here != cpu && charged && t->used_ns - used_ns < WOKE_NS)
@@ -192,11 +188,12 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool 
     fell_asleep(t, runs, s);
 }
 
-static void look(struct rf_engine *e, struct rf_thread *t)
+static void look(void *ctx, struct rf_thread *t)
 {
+    struct rf_engine *e = ctx;
     unsigned cpu;
-    char state = rf_thread_state(&e->threads, t, &cpu);
-    t->busy = state == 'R';
+    char state = rf_thread_state(&e->watch.threads, t, &cpu);
+    t->look.slept = state != 'R';
     if (state == 'R')
         sample(e, t, cpu, false);
     else if (state == 'X' || state == 'Z')
@@ -219,14 +216,14 @@ static bool look_at_any(struct rf_engine *e, struct rf_thread *t)
 {
     unsigned cpu;
     struct rf_sleep *at = &t->sleep;
-    bool known = rf_thread_read_cpu(&e->threads, t) && at->known != RF_SLEEP_UNKNOWN && at->marked;
+    bool known = rf_thread_read_cpu(&e->watch.threads, t) && at->known != RF_SLEEP_UNKNOWN && at->marked;
     if (known && at->known == RF_SLEEP_SETTLED && t->runs == at->runs) {
         sleeps_on(e, t);
         return true;
     }
-    char state = rf_thread_state(&e->threads, t, &cpu);
+    char state = rf_thread_state(&e->watch.threads, t, &cpu);
     if (known && at->known == RF_SLEEP_STOPPED && state == 'S' && t->runs <= at->runs + 2 &&
-        rf_thread_sleeps_at(&e->threads, t, at->sp, at->pc)) {
+        rf_thread_sleeps_at(&e->watch.threads, t, at->sp, at->pc)) {
         at->known = RF_SLEEP_SETTLED;
         at->runs = t->runs;
         sleeps_on(e, t);
@@ -248,53 +245,26 @@ static bool look_at_any(struct rf_engine *e, struct rf_thread *t)
 /* All threads, beginning where the last tick ran out of time. */
 static void tick_idle(struct rf_engine *e)
 {
-    size_t n = e->threads.n, from = e->woken_at < n ? e->woken_at : 0;
+    size_t n = e->watch.threads.n, from = e->woken_at < n ? e->woken_at : 0;
     e->woken = e->woken_at = 0;
     for (size_t i = 0; i < n && i < e->asleep_room; i++) {
         size_t k = (from + i) % n;
-        if (!look_at_any(e, &e->threads.v[k]) && !e->woken_at)
+        if (!look_at_any(e, &e->watch.threads.v[k]) && !e->woken_at)
             e->woken_at = (unsigned)k;
     }
+    rf_watch_clock(&e->watch);
 }
 
-/* CPU time of the process that the threads known to be busy did not use. */
-static uint64_t unexplained(const struct rf_engine *e)
-{
-    uint64_t known = 0;
-    for (size_t i = 0; i < e->threads.n; i++)
-        if (e->threads.v[i].busy)
-            known += e->threads.v[i].used_ns;
-    return e->cpu_ns > known ? e->cpu_ns - known : 0;
-}
-
-/* Many threads, few of which run: those are looked at first, the others only when the process's clock shows that
- * one of them ran too. */
 static void tick(void *ctx)
 {
     struct rf_engine *e = ctx;
-    struct rf_threads *ts = &e->threads;
     e->tick_ns = rf_now_ns();
-    if (e->idle) {
+    if (e->idle)
         tick_idle(e);
-        assert(e->stopper.holds == 0);
-        return;
-    }
-    bool all = ts->n <= FEW_THREADS || e->stats.ticks % ALL_EVERY == 0;
-    for (size_t i = 0; i < ts->n && !all; i++) {
-        struct rf_thread *t = &ts->v[i];
-        if (!t->busy)
-            continue;
-        look(e, t);
-        if (!t->busy)
-            rf_thread_read_cpu(ts, t);
-        t->busy = true; /* until all are looked at: the sum must not lose what it has used */
-    }
-    bool more = !all && unexplained(e) > e->unexplained0_ns + UNEXPLAINED_NS;
-    for (size_t i = 0; i < ts->n && (all || more); i++)
-        if (all || !ts->v[i].busy)
-            look(e, &ts->v[i]);
-    if (all || more)
-        e->unexplained0_ns = unexplained(e);
+    else
+        e->stats.slept += rf_watch_tick(&e->watch, look, e);
+    e->stats.cpu_ns = e->watch.cpu_ns;
+    e->list_old |= e->watch.strangers;
     assert(e->stopper.holds == 0);
 }
 
@@ -313,16 +283,16 @@ enum rf_status rf_engine_open(struct rf_engine **out, const struct rf_process *p
     struct rf_engine *e = calloc(1, sizeof *e);
     if (!e)
         return rf_fail(err, RF_FAILURE, ENOMEM, "out of memory");
-    e->process = p;
+    e->process = e->watch.process = p;
     e->stopper.pid = p->pid;
     if (selector)
         e->selector = *selector;
     bool born;
     enum rf_status status = RF_OK;
-    if (!rf_threads_open(&e->threads, p) || !rf_threads_refresh(&e->threads, &born))
+    if (!rf_threads_open(&e->watch.threads, p) || !rf_threads_refresh(&e->watch.threads, &born))
         status = rf_fail(err, rf_process_alive(p) ? RF_FAILURE : RF_TARGET, errno, "cannot list the threads of %d: %s",
                          (int)p->pid, strerror(errno));
-    e->stats.opened_cpu_ns = rf_process_cpu_ns(p);
+    e->watch.cpu_ns = e->stats.cpu_ns = e->stats.opened_cpu_ns = rf_process_cpu_ns(p);
     /* A seccomp filter forbids ptrace(2) as such; one that is allowed finds that the thread is not its tracee. */
     if (status == RF_OK && rf_raw(SYS_ptrace, PTRACE_PEEKUSER, p->pid, 0, 0, 0, 0) == -EPERM) {
         status = rf_fail(err, RF_PERMISSION, EPERM, "cannot attach to %d: %s", (int)p->pid, strerror(EPERM));
@@ -344,7 +314,7 @@ void rf_engine_close(struct rf_engine *e)
     if (!e)
         return;
     rf_holder_close(e->holder);
-    rf_threads_close(&e->threads);
+    rf_threads_close(&e->watch.threads);
     rf_maps_free(&e->maps);
     for (size_t i = 0; i < e->n_slots; i++)
         rf_snapshot_free(e->slot[i]);
@@ -354,27 +324,28 @@ void rf_engine_close(struct rf_engine *e)
 
 static bool room_for_sleepers(struct rf_engine *e)
 {
-    if (e->threads.n <= e->asleep_room)
+    if (e->watch.threads.n <= e->asleep_room)
         return true;
-    struct rf_asleep *more = realloc(e->asleep, e->threads.n * sizeof *more);
+    struct rf_asleep *more = realloc(e->asleep, e->watch.threads.n * sizeof *more);
     if (!more)
         return false;
     e->asleep = more;
-    e->asleep_room = e->threads.n;
+    e->asleep_room = e->watch.threads.n;
     return true;
 }
 
 static bool renew(struct rf_engine *e)
 {
     bool born = false;
-    if (e->list_old || e->stats.ticks % ALL_EVERY == 0 || rf_threads_count(&e->threads) != e->threads.n) {
-        if (!rf_threads_refresh(&e->threads, &born))
+    uint64_t now = rf_now_ns();
+    if (e->list_old || now - e->list_ns >= LIST_EVERY_NS || rf_threads_count(&e->watch.threads) != e->watch.threads.n) {
+        if (!rf_threads_refresh(&e->watch.threads, &born))
             return false;
+        e->list_ns = now;
         e->list_old = false;
         if (e->idle && !room_for_sleepers(e))
             return false;
     }
-    uint64_t now = rf_now_ns();
     if ((born || e->maps_old) && now - e->maps_ns >= MAPS_EVERY_NS) {
         struct rf_maps maps;
         e->maps_ns = now;
@@ -393,7 +364,7 @@ static bool forbidden(struct rf_engine *e, pid_t tid)
     char path[32], status[8192];
     uint64_t tracer = 0;
     snprintf(path, sizeof path, "%d/status", (int)tid);
-    if (!rf_procfs_read(e->threads.task_fd, path, status, sizeof status) || strstr(status, "\nState:\tZ") ||
+    if (!rf_procfs_read(e->watch.threads.task_fd, path, status, sizeof status) || strstr(status, "\nState:\tZ") ||
         strstr(status, "\nState:\tX")) {
         e->stats.lost_exited++;
         e->list_old = true;
@@ -409,15 +380,13 @@ static bool forbidden(struct rf_engine *e, pid_t tid)
 
 enum rf_status rf_engine_tick(struct rf_engine *e, struct rf_snapshot *const **out, size_t *n, struct rf_error *err)
 {
+    bool busy = e->n > 0;
     *out = e->slot;
     *n = e->n = e->n_asleep = 0;
     e->n_denied = 0;
-    uint64_t cpu_ns = rf_process_cpu_ns(e->process);
-    bool ran = cpu_ns != e->cpu_ns;
-    e->cpu_ns = cpu_ns;
-    if ((!ran && !e->idle) || cpu_ns == 0) { /* nobody has run since the last tick, or nobody ever will */
+    if (!busy && !e->idle && rf_watch_quiet(&e->watch)) {
         e->stats.ticks++;
-        e->stats.slept += cpu_ns ? e->threads.n : 0;
+        e->stats.slept += e->watch.threads.n;
         return RF_OK;
     }
     if (!renew(e))
@@ -445,9 +414,9 @@ enum rf_status rf_engine_tick(struct rf_engine *e, struct rf_snapshot *const **o
 
 static struct rf_thread *thread_of(struct rf_engine *e, pid_t tid)
 {
-    for (size_t i = 0; i < e->threads.n; i++)
-        if (e->threads.v[i].tid == tid)
-            return &e->threads.v[i];
+    for (size_t i = 0; i < e->watch.threads.n; i++)
+        if (e->watch.threads.v[i].tid == tid)
+            return &e->watch.threads.v[i];
     return NULL;
 }
 
@@ -484,16 +453,16 @@ void rf_engine_mark(struct rf_engine *e, pid_t tid, struct rf_mark mark)
 
 void rf_engine_unmark(struct rf_engine *e)
 {
-    for (size_t i = 0; i < e->threads.n; i++)
-        e->threads.v[i].sleep.marked = false;
+    for (size_t i = 0; i < e->watch.threads.n; i++)
+        e->watch.threads.v[i].sleep.marked = false;
 }
 
 struct rf_engine_rest rf_engine_rest(struct rf_engine *e)
 {
-    struct rf_engine_rest rest = {.changed = e->threads.ended + e->threads.born > 0};
-    for (size_t i = 0; i < e->threads.n; i++) {
-        struct rf_thread *t = &e->threads.v[i];
-        rf_thread_read_cpu(&e->threads, t);
+    struct rf_engine_rest rest = {.changed = e->watch.threads.ended + e->watch.threads.born > 0};
+    for (size_t i = 0; i < e->watch.threads.n; i++) {
+        struct rf_thread *t = &e->watch.threads.v[i];
+        rf_thread_read_cpu(&e->watch.threads, t);
         if (t->used_ns > t->charged_ns)
             rest.pending_ns += t->used_ns - t->charged_ns;
         rest.wall_ns += rf_now_ns() - t->sampled_ns;
@@ -509,10 +478,10 @@ const struct rf_engine_stats *rf_engine_stats(const struct rf_engine *e)
 uint64_t rf_engine_held_ns(struct rf_engine *e)
 {
     uint64_t longest = 0;
-    for (size_t i = 0; i < e->threads.n; i++) {
-        if (e->threads.v[i].held_ns > longest)
-            longest = e->threads.v[i].held_ns;
-        e->threads.v[i].held_ns = 0;
+    for (size_t i = 0; i < e->watch.threads.n; i++) {
+        if (e->watch.threads.v[i].held_ns > longest)
+            longest = e->watch.threads.v[i].held_ns;
+        e->watch.threads.v[i].held_ns = 0;
     }
     return longest;
 }

@@ -162,8 +162,10 @@ bool rf_process_alive(const struct rf_process *p)
 bool rf_process_execed(const struct rf_process *p)
 {
     struct stat exe;
-    char stat[1024];
-    if (fstatat(p->proc_fd, "exe", &exe, 0) != 0 || !rf_procfs_read(p->proc_fd, "stat", stat, sizeof stat))
+    char path[32], stat[1024];
+    /* of the main thread alone: the process's file adds up what all threads have used */
+    snprintf(path, sizeof path, "task/%d/stat", (int)p->pid);
+    if (fstatat(p->proc_fd, "exe", &exe, 0) != 0 || !rf_procfs_read(p->proc_fd, path, stat, sizeof stat))
         return false; /* it is ending */
     uint64_t start_stack = stat_number(stat, 28);
     return exe.st_dev != p->exe_dev || exe.st_ino != p->exe_ino ||

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Two descriptors for each of the first so many threads: well below the usual limit of 1024. */
-enum { KEEP_OPEN = 200, FIRST_STACK = 64 * 1024 };
+/* So many descriptors are kept: well below the usual limit of 1024. A thread that only sleeps needs one. */
+enum { KEEP_OPEN = 500, FIRST_STACK = 64 * 1024 };
 
 bool rf_threads_open(struct rf_threads *ts, const struct rf_process *p)
 {
@@ -20,18 +20,21 @@ bool rf_threads_open(struct rf_threads *ts, const struct rf_process *p)
     return ts->task_fd >= 0;
 }
 
-static void forget(struct rf_thread *t)
+static void forget(struct rf_threads *ts, struct rf_thread *t)
 {
-    if (t->stat_fd >= 0)
-        close(t->stat_fd);
-    if (t->sched_fd >= 0)
-        close(t->sched_fd);
+    int fd[] = {t->stat_fd, t->sched_fd};
+    for (size_t i = 0; i < sizeof fd / sizeof *fd; i++) {
+        if (fd[i] < 0)
+            continue;
+        close(fd[i]);
+        ts->open--;
+    }
 }
 
 void rf_threads_close(struct rf_threads *ts)
 {
     for (size_t i = 0; i < ts->n; i++)
-        forget(&ts->v[i]);
+        forget(ts, &ts->v[i]);
     free(ts->v);
     if (ts->task_fd >= 0)
         close(ts->task_fd);
@@ -44,26 +47,26 @@ size_t rf_threads_count(const struct rf_threads *ts)
     return fstat(ts->task_fd, &task) == 0 && task.st_nlink > 2 ? (size_t)task.st_nlink - 2 : 0;
 }
 
-static bool read_task(const struct rf_threads *ts, const struct rf_thread *t, int *fd, const char *name, char *to,
-                      size_t n)
+static bool read_task(struct rf_threads *ts, pid_t tid, int *fd, bool keep_open, const char *name, char *to, size_t n)
 {
     char path[32];
     if (*fd < 0) {
-        snprintf(path, sizeof path, "%d/%s", (int)t->tid, name);
-        if (t - ts->v >= KEEP_OPEN)
+        snprintf(path, sizeof path, "%d/%s", (int)tid, name);
+        if (!keep_open || ts->open >= KEEP_OPEN)
             return rf_procfs_read(ts->task_fd, path, to, n);
         *fd = openat(ts->task_fd, path, O_RDONLY | O_CLOEXEC);
+        ts->open += *fd >= 0;
     }
     ssize_t got = *fd >= 0 ? pread(*fd, to, n - 1, 0) : -1;
     to[got > 0 ? got : 0] = 0;
     return got > 0;
 }
 
-char rf_thread_state(const struct rf_threads *ts, struct rf_thread *t, unsigned *cpu)
+char rf_thread_state(struct rf_threads *ts, struct rf_thread *t, unsigned *cpu)
 {
     char text[512];
     *cpu = ~0u;
-    if (!read_task(ts, t, &t->stat_fd, "stat", text, sizeof text))
+    if (!read_task(ts, t->tid, &t->stat_fd, t->seen_running, "stat", text, sizeof text))
         return 'X';
     const char *state = rf_procfs_stat_field(text, 3);
     if (!state)
@@ -71,13 +74,14 @@ char rf_thread_state(const struct rf_threads *ts, struct rf_thread *t, unsigned 
     const char *processor = *state == 'R' || *state == 'S' ? rf_procfs_stat_field(text, 39) : NULL;
     if (processor)
         *cpu = (unsigned)strtoul(processor, NULL, 10);
+    t->seen_running |= *state == 'R';
     return *state;
 }
 
-bool rf_thread_read_cpu(const struct rf_threads *ts, struct rf_thread *t)
+bool rf_thread_read_cpu(struct rf_threads *ts, struct rf_thread *t)
 {
     char text[96];
-    if (!read_task(ts, t, &t->sched_fd, "schedstat", text, sizeof text))
+    if (!read_task(ts, t->tid, &t->sched_fd, true, "schedstat", text, sizeof text))
         return false;
     char *rest;
     t->used_ns = strtoull(text, &rest, 10);
@@ -137,7 +141,8 @@ static bool keep(const struct rf_threads *ts, struct rf_threads *to, pid_t tid, 
 
 bool rf_threads_refresh(struct rf_threads *ts, bool *born)
 {
-    struct rf_threads now = {.task_fd = ts->task_fd, .listed = true, .ended = ts->ended, .born = ts->born};
+    struct rf_threads now = {
+        .task_fd = ts->task_fd, .open = ts->open, .listed = true, .ended = ts->ended, .born = ts->born};
     _Alignas(struct dirent64) char entries[8192];
     size_t at = 0;
     bool fine = true;
@@ -156,7 +161,7 @@ bool rf_threads_refresh(struct rf_threads *ts, bool *born)
     /* A thread listed twice would be found once and then be new; where memory ran out the rest is forgotten. */
     for (size_t i = 0; i < ts->n; i++)
         if (ts->v[i].tid) {
-            forget(&ts->v[i]);
+            forget(&now, &ts->v[i]);
             now.ended++;
         }
     free(ts->v);

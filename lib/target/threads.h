@@ -19,15 +19,24 @@ struct rf_sleep {
     struct rf_mark mark;
 };
 
+/* What the last look at it found (watch.h). */
+struct rf_look {
+    uint64_t tick; /* in which it was; they are numbered from 1 */
+    uint64_t ran;  /* the last look that found that it had run since the one before; 0: none did */
+    bool slept;    /* in that of `tick` */
+    uint64_t runs; /* read before its state was: as long as this stays, it sleeps on */
+};
+
 struct rf_thread {
     pid_t tid;
     int stat_fd, sched_fd; /* -1: opened for each look */
-    bool busy;             /* was running when all were last looked at */
-    uint64_t charged_ns;   /* CPU time up to its last sample */
-    uint64_t used_ns;      /* CPU time when last read */
-    uint64_t waited_ns;    /* time spent runnable but waiting for a CPU, likewise */
-    uint64_t runs;         /* how often it was given a CPU, likewise */
-    uint64_t sampled_ns;   /* when its last sample was, or when it was first seen */
+    bool seen_running;     /* so its state will be asked for again */
+    struct rf_look look;
+    uint64_t charged_ns; /* CPU time up to its last sample */
+    uint64_t used_ns;    /* CPU time when last read */
+    uint64_t waited_ns;  /* time spent runnable but waiting for a CPU, likewise */
+    uint64_t runs;       /* how often it was given a CPU, likewise */
+    uint64_t sampled_ns; /* when its last sample was, or when it was first seen */
     struct rf_sleep sleep;
     uint64_t held_ns;    /* for rf_engine_held_ns */
     uint64_t stack_root; /* 0: not known */
@@ -37,6 +46,7 @@ struct rf_thread {
 struct rf_threads {
     struct rf_thread *v; /* the main thread first, as the kernel lists them */
     size_t n, room;
+    unsigned open; /* descriptors kept open */
     int task_fd;
     uint64_t ended; /* how many have been seen to have gone */
     uint64_t born;  /* or to have come, since the first listing */
@@ -51,10 +61,10 @@ bool rf_threads_refresh(struct rf_threads *ts, bool *born);
 size_t rf_threads_count(const struct rf_threads *ts);
 
 /* The state letter of proc(5), 'X' when it has gone; and the CPU that it is or was last on. */
-char rf_thread_state(const struct rf_threads *ts, struct rf_thread *t, unsigned *cpu);
+char rf_thread_state(struct rf_threads *ts, struct rf_thread *t, unsigned *cpu);
 /* CPU time and time of waiting for a CPU (schedstat), right for a thread that does not run just now. Updates
  * t->used_ns, t->waited_ns and t->runs. */
-bool rf_thread_read_cpu(const struct rf_threads *ts, struct rf_thread *t);
+bool rf_thread_read_cpu(struct rf_threads *ts, struct rf_thread *t);
 /* Whether it sleeps in a system call made from there. */
 bool rf_thread_sleeps_at(const struct rf_threads *ts, const struct rf_thread *t, uint64_t sp, uint64_t pc);
 
