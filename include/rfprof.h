@@ -67,6 +67,10 @@ struct rf_session_options {
     bool want_threads;       /* keep threads apart */
     bool want_log;           /* keep each sample's time and thread: 24 bytes each, 96 MiB at most */
     bool idle;               /* sample sleeping threads too; weights are wall-clock time */
+    /* The process need not run rayforce yet: it may be a child that has still to execute its program, or a Python that
+     * imports rayforce later. Opening waits for nothing, ticks sample at once; what runs before the runtime is up is
+     * charged to <runtime> <startup>, and a program that it executes until then is not its end. */
+    bool starting;
 };
 
 enum rf_target_state {
@@ -87,6 +91,9 @@ int rf_session_pidfd(const struct rf_session *s);
  * rf_session_state); RF_TARGET when the first samples contradict the layout. */
 enum rf_status rf_session_tick(struct rf_session *s, struct rf_error *err);
 enum rf_target_state rf_session_state(const struct rf_session *s);
+/* RF_OK once the runtime is up, from when on there are lines; of a session that was opened so always. Else, with
+ * `starting`, RF_TARGET and in err what is missing. */
+enum rf_status rf_session_started(const struct rf_session *s, struct rf_error *err);
 /* What the rate was lowered to by max_stop_percent; the asked-for rate otherwise. */
 double rf_session_rate(const struct rf_session *s);
 /* One line, "rayforce 2.4.0 (layout: catalog 2.4.0), 3 threads": what is being sampled. */

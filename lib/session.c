@@ -5,6 +5,7 @@
 #include "calibrate.h"
 #include "profile/profile.h"
 #include "rayfall/decode.h"
+#include "starting.h"
 #include "target/ticker.h"
 
 #include <stdlib.h>
@@ -22,7 +23,9 @@ struct explained {
 };
 
 struct rf_session {
+    struct rf_session_options options;
     struct rf_process *process;
+    struct rf_starting starting; /* not waiting: the runtime is up, and what follows is there */
     struct rf_images *images;
     struct rf_runtime runtime;
     /* Until a derived layout is believed there are two profiles: of what it says, and of what can be said without it.
@@ -35,17 +38,15 @@ struct rf_session {
     struct rf_engine *engine;
     struct rf_profile *profile;
     struct rf_tids *tids; /* NULL where threads are neither kept apart nor logged */
-    bool threads, log;
     struct rf_ticker ticker;
     struct rf_account account;
     struct explained explained;
     enum rf_target_state state;
-    double rate, max_stop_percent;
+    double rate;
     uint64_t first_ns, last_ns, checked_ns;
     char describe[400], command[256];
     struct rf_about about;
     char folder[4096];
-    bool idle;
     struct rf_mark mark; /* of the sample at hand */
 };
 
@@ -61,77 +62,24 @@ static uint64_t now_ns(void)
     return clock_ns(CLOCK_MONOTONIC);
 }
 
-static enum rf_status open_target(struct rf_session *s, const struct rf_session_options *o, struct rf_error *err)
-{
-    enum rf_status status = rf_process_open(&s->process, o->pid, err);
-    if (status != RF_OK)
-        return status;
-    status = rf_images_open(&s->images, s->process, err);
-    if (status != RF_OK)
-        return status;
-    const struct rf_image *image = rf_runtime_image(s->images);
-    if (!image) {
-        rf_fail(err, RF_TARGET, 0, "%d (%s) is not a rayforce process", (int)s->process->pid, s->process->comm);
-        rf_hint(err, "none of the files that it has mapped defines __RUNTIME and g_env");
-        rf_hint(err, "`rfprof` alone lists the processes that could be profiled (a stripped rayforce cannot)");
-        return RF_TARGET;
-    }
-    status = rf_layout_choose(&s->runtime, image, !o->no_catalog, err);
-    return status == RF_OK ? rf_layout_validate(&s->runtime, &s->process->memory, NULL, err) : status;
-}
-
 /* A derived layout is tried on the live process first. Where too little runs just now, the first ticks go on with it.
  */
-static enum rf_status calibrate(struct rf_session *s, struct rf_error *err)
+static enum rf_status calibrate(struct rf_session *s, uint64_t at_most_ns, struct rf_error *err)
 {
-    enum rf_verdict verdict;
+    enum rf_verdict verdict = RF_WAITING;
+    enum rf_status status = RF_OK;
     if (s->runtime.layout.origin != RF_ORIGIN_DERIVED)
         return RF_OK;
     s->calibration = rf_calibration_new(&s->runtime, &s->process->memory);
     if (!s->calibration)
         return rf_fail(err, RF_FAILURE, 0, "out of memory");
-    enum rf_status status = rf_calibrate(s->calibration, s->process, s->images, TRIAL_NS, &verdict, err);
+    if (at_most_ns)
+        status = rf_calibrate(s->calibration, s->process, s->images, at_most_ns, &verdict, err);
     if (verdict == RF_BELIEVED) {
         rf_calibration_free(s->calibration);
         s->calibration = NULL;
     }
     return status;
-}
-
-/* The engine's selector: what is copied depends on whether the layout is believed yet. */
-static size_t select_blocks(void *ctx, const struct rf_snapshot *snapshot, unsigned round, struct rf_range *out,
-                            size_t max)
-{
-    const struct rf_session *s = ctx;
-    if (!s->calibration)
-        return rf_probe_select(rf_decoder_probe(s->decoder), snapshot, round, out, max);
-    struct rf_selector whole = rf_calibration_selector(s->calibration);
-    return whole.select(whole.ctx, snapshot, round, out, max);
-}
-
-static enum rf_status open_decoding(struct rf_session *s, struct rf_error *err)
-{
-    s->decoder = rf_decoder_new(&s->runtime, &s->process->memory);
-    s->profile = rf_profile_new();
-    s->without = s->calibration ? rf_profile_new() : NULL;
-    if (!s->decoder || !s->profile || (s->calibration && !s->without))
-        return rf_fail(err, RF_FAILURE, 0, "out of memory");
-    enum rf_status status = rf_unwinder_open(&s->unwinder, s->images, err);
-    if (status != RF_OK)
-        return status;
-    struct rf_selector selector = {select_blocks, s};
-    return rf_engine_open(&s->engine, s->process, &selector, err);
-}
-
-static bool keep_threads(struct rf_session *s, const struct rf_session_options *o)
-{
-    s->threads = o->want_threads;
-    s->log = o->want_log;
-    if (!s->threads && !s->log)
-        return true;
-    s->tids = rf_tids_new(s->process->pid);
-    return s->tids && (!s->log || (rf_profile_keep_log(s->profile, s->tids) &&
-                                   (!s->without || rf_profile_keep_log(s->without, s->tids))));
 }
 
 static void describe(struct rf_session *s)
@@ -142,35 +90,80 @@ static void describe(struct rf_session *s)
              s->runtime.layout.release, s->runtime.version, layout, rf_process_threads(s->process));
 }
 
+/* The runtime was found: everything that takes its samples apart. trial_ns: see rf_calibrate; 0 leaves it to ticks. */
+static enum rf_status open_decoding(struct rf_session *s, uint64_t trial_ns, struct rf_error *err)
+{
+    enum rf_status status = calibrate(s, trial_ns, err);
+    if (status != RF_OK)
+        return status;
+    s->decoder = rf_decoder_new(&s->runtime, &s->process->memory);
+    if (!s->decoder || !rf_decoder_want(s->decoder, &s->options))
+        return rf_fail(err, RF_FAILURE, 0, "out of memory");
+    describe(s);
+    return rf_unwinder_open(&s->unwinder, s->images, err);
+}
+
+/* The engine's selector: what is copied depends on whether the layout is believed yet. */
+static size_t select_blocks(void *ctx, const struct rf_snapshot *snapshot, unsigned round, struct rf_range *out,
+                            size_t max)
+{
+    const struct rf_session *s = ctx;
+    if (s->starting.waiting)
+        return 0;
+    if (!s->calibration)
+        return rf_probe_select(rf_decoder_probe(s->decoder), snapshot, round, out, max);
+    struct rf_selector whole = rf_calibration_selector(s->calibration);
+    return whole.select(whole.ctx, snapshot, round, out, max);
+}
+
+static enum rf_status open_profile(struct rf_session *s, struct rf_error *err)
+{
+    const struct rf_session_options *o = &s->options;
+    bool two = s->calibration || s->starting.waiting, tids = o->want_threads || o->want_log;
+    s->profile = rf_profile_new();
+    s->without = two ? rf_profile_new() : NULL;
+    s->tids = tids ? rf_tids_new(s->process->pid) : NULL;
+    bool made = s->profile && (!two || s->without) && (!tids || s->tids);
+    if (made && o->want_log)
+        made = rf_profile_keep_log(s->profile, s->tids) && (!two || rf_profile_keep_log(s->without, s->tids));
+    return made ? RF_OK : rf_fail(err, RF_FAILURE, 0, "out of memory");
+}
+
+static enum rf_status open_session(struct rf_session *s, struct rf_error *err)
+{
+    const struct rf_session_options *o = &s->options;
+    enum rf_status status = rf_process_open(&s->process, o->pid, err);
+    if (status == RF_OK && o->starting) {
+        rf_starting_begin(&s->starting, !o->no_catalog);
+        snprintf(s->describe, sizeof s->describe, "a program that is starting");
+    } else if (status == RF_OK) {
+        status = rf_starting_find(&s->images, &s->runtime, s->process, !o->no_catalog, err);
+        if (status == RF_OK)
+            status = open_decoding(s, TRIAL_NS, err);
+    }
+    if (status == RF_OK)
+        status = open_profile(s, err);
+    struct rf_selector selector = {select_blocks, s};
+    return status == RF_OK ? rf_engine_open(&s->engine, s->process, &selector, err) : status;
+}
+
 enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_options *o, struct rf_error *err)
 {
     struct rf_session *s = calloc(1, sizeof *s);
     *out = NULL;
     if (!s)
         return rf_fail(err, RF_FAILURE, 0, "out of memory");
-    enum rf_status status = open_target(s, o, err);
-    if (status == RF_OK)
-        status = calibrate(s, err);
-    if (status == RF_OK)
-        status = open_decoding(s, err);
-    if (status == RF_OK && !rf_decoder_want(s->decoder, o))
-        status = rf_fail(err, RF_FAILURE, 0, "out of memory");
+    s->options = *o;
+    enum rf_status status = open_session(s, err);
     if (status != RF_OK) {
         rf_session_close(s);
         return status;
     }
-    if (!keep_threads(s, o)) {
-        rf_session_close(s);
-        return rf_fail(err, RF_FAILURE, 0, "out of memory");
-    }
-    describe(s);
     if (!rf_process_folder(s->process, s->folder, sizeof s->folder))
         s->folder[0] = '\0';
     rf_process_command(s->process->pid, s->command, sizeof s->command);
     s->rate = s->about.rate_hz = o->rate_hz;
-    s->max_stop_percent = o->max_stop_percent;
-    s->idle = o->idle;
-    if (s->idle)
+    if (o->idle)
         rf_engine_idle(s->engine);
     s->first_ns = s->last_ns = s->checked_ns = now_ns();
     s->about.began_ns = clock_ns(CLOCK_REALTIME);
@@ -215,6 +208,15 @@ double rf_session_rate(const struct rf_session *s)
     return s->rate;
 }
 
+enum rf_status rf_session_started(const struct rf_session *s, struct rf_error *err)
+{
+    if (!s->starting.waiting)
+        return RF_OK;
+    if (err)
+        *err = s->starting.why;
+    return RF_TARGET;
+}
+
 const char *rf_session_describe(const struct rf_session *s)
 {
     return s->describe;
@@ -229,7 +231,7 @@ const struct rf_about *rf_session_about(struct rf_session *s)
     s->about.release = s->runtime.layout.release;
     s->about.wall_ns = a.wall_ns;
     s->about.charged_ns = a.charged_ns;
-    s->about.idle = s->idle;
+    s->about.idle = s->options.idle;
     return &s->about;
 }
 
@@ -250,7 +252,7 @@ static uint32_t root_of(struct rf_session *s, struct rf_profile *p, pid_t tid, b
     const struct rf_tid *t = rf_tids_find(s->tids, tid);
     if (!t || (worker && !t->worker))
         t = rf_tids_add(s->tids, tid, rf_process_comm(s->process, tid, comm), worker);
-    if (!t || !s->threads)
+    if (!t || !s->options.want_threads)
         return t ? 0 : UINT32_MAX;
     struct rf_frame root = {.kind = RF_KIND_THREAD, .file = {"", 0}, .fn = t->name, .named = true};
     return rf_profile_place(p, 0, &root, 1);
@@ -263,7 +265,7 @@ static void charge_node(struct rf_session *s, struct rf_profile *p, uint32_t nod
     rf_profile_charge(p, node, d->samples,
                       (struct rf_charge){.weight_ns = d->weight_ns, .pool_ns = d->worker ? d->weight_ns : 0});
     uint64_t left = d->weight_ns;
-    for (uint32_t n = s->log ? d->samples : 0; n; n--) {
+    for (uint32_t n = s->options.want_log ? d->samples : 0; n; n--) {
         struct rf_event event = {.time_ns = time_ns, .weight_ns = left / n, .node = node, .tid = d->tid};
         rf_log_add(rf_profile_log(p), event);
         left -= event.weight_ns;
@@ -297,7 +299,7 @@ static void charge_sleepers(struct rf_session *s)
         struct rf_decoded d = {.tid = v[i].tid, .worker = m->pool, .samples = 1, .weight_ns = v[i].weight_ns};
         charge_node(s, s->profile, m->node[0], &d, v[i].time_ns);
         s->explained.ns[m->how[0]] += d.weight_ns;
-        if (s->calibration) {
+        if (s->calibration || s->starting.waiting) {
             charge_node(s, s->without, m->node[1], &d, v[i].time_ns);
             s->without_explained.ns[m->how[1]] += d.weight_ns;
         }
@@ -335,9 +337,43 @@ static void settle(struct rf_session *s, bool as_it_was)
     describe(s);
 }
 
+/* What ran before there was a runtime, and while it was not known to be up: in both profiles, since which of the two
+ * will count is not known yet. */
+static enum rf_status add_startup(struct rf_session *s, const struct rf_snapshot *snapshot, struct rf_error *err)
+{
+    static const struct rf_frame startup = {.file = {"<runtime>", 9}, .fn = {"<startup>", 9}, .named = true};
+    struct rf_decoded d = {.frame = &startup,
+                           .n = 1,
+                           .how = RF_BY_RUNTIME,
+                           .tid = snapshot->tid,
+                           .samples = 1,
+                           .weight_ns = snapshot->weight_ns};
+    s->mark = (struct rf_mark){.pool = false};
+    enum rf_status status = charge(s, s->profile, &s->explained, &d, snapshot->time_ns, err);
+    if (status == RF_OK)
+        status = charge(s, s->without, &s->without_explained, &d, snapshot->time_ns, err);
+    if (snapshot->asleep)
+        rf_engine_mark(s->engine, snapshot->tid, s->mark);
+    return status;
+}
+
+static enum rf_status await_runtime(struct rf_session *s, struct rf_error *err)
+{
+    if (!s->starting.waiting)
+        return RF_OK;
+    enum rf_status status = rf_starting_look(&s->starting, &s->images, &s->runtime, s->process, err);
+    if (status != RF_OK || s->starting.waiting)
+        return status;
+    rf_engine_unmark(s->engine);
+    rf_process_command(s->process->pid, s->command, sizeof s->command);
+    return open_decoding(s, 0, err);
+}
+
 static enum rf_status decode_one(struct rf_session *s, const struct rf_snapshot *snapshot, struct rf_error *err)
 {
     struct rf_native_stack native;
+    if (s->starting.waiting)
+        return add_startup(s, snapshot, err);
     rf_unwind(s->unwinder, snapshot, &native);
     if (native.end == RF_UNWIND_NO_CFI && rf_images_refresh(s->images)) {
         rf_unwinder_flush(s->unwinder);
@@ -388,7 +424,7 @@ static enum rf_status check_trial(const struct rf_session *s, struct rf_error *e
 /* Once a second: another program in the process? Held too long? */
 static void look_around(struct rf_session *s, uint64_t now)
 {
-    if (rf_process_execed(s->process)) {
+    if (!s->starting.waiting && rf_process_execed(s->process)) {
         s->state = RF_EXECED;
         return;
     }
@@ -397,9 +433,9 @@ static void look_around(struct rf_session *s, uint64_t now)
         return;
     s->checked_ns = now;
     double share = 100.0 * (double)rf_engine_held_ns(s->engine) / (double)past;
-    if (share <= s->max_stop_percent)
+    if (share <= s->options.max_stop_percent)
         return;
-    double rate = s->rate * s->max_stop_percent / share;
+    double rate = s->rate * s->options.max_stop_percent / share;
     s->rate = rate > 1 ? rate : 1;
     rf_ticker_set_rate(&s->ticker, now, s->rate);
 }
@@ -414,7 +450,11 @@ enum rf_status rf_session_tick(struct rf_session *s, struct rf_error *err)
         look_around(s, now_ns());
     if (s->state != RF_RUNNING)
         return RF_OK;
-    enum rf_status status = rf_engine_tick(s->engine, &v, &n, err);
+    enum rf_status status = await_runtime(s, err);
+    if (status == RF_OK)
+        status = rf_engine_tick(s->engine, &v, &n, err);
+    if (status != RF_OK)
+        return status;
     uint64_t now = now_ns();
     s->account.ticks_taken++;
     s->account.ticks_late += rf_ticker_advance(&s->ticker, now);
@@ -424,12 +464,12 @@ enum rf_status rf_session_tick(struct rf_session *s, struct rf_error *err)
         s->account.charged_ns = e->cpu_ns - e->opened_cpu_ns;
     charge_sleepers(s);
     size_t first = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && s->decoder; i++)
         if (v[i]->tid == rf_decoder_owner(s->decoder))
             first = i;
     for (size_t i = 0; status == RF_OK && i < n; i++)
         status = decode_one(s, v[i == 0 ? first : i == first ? 0 : i], err);
-    return status == RF_OK ? check_trial(s, err) : status;
+    return status == RF_OK && s->decoder ? check_trial(s, err) : status;
 }
 
 /* What is in no sample: known by the threads' own clocks, but for those that have ended. */
@@ -437,20 +477,20 @@ static void account_for_rest(struct rf_session *s, struct rf_account *a)
 {
     const struct rf_engine_stats *e = rf_engine_stats(s->engine);
     struct rf_engine_rest rest = rf_engine_rest(s->engine);
-    uint64_t charged = rf_process_cpu_ns(s->process), waiting = s->calibration ? 0 : rf_decoder_waiting_ns(s->decoder);
+    uint64_t charged = rf_process_cpu_ns(s->process);
+    uint64_t waiting = s->calibration || !s->decoder ? 0 : rf_decoder_waiting_ns(s->decoder);
     bool gone = s->state != RF_RUNNING || charged < e->opened_cpu_ns;
     if (!gone)
         a->charged_ns = charged - e->opened_cpu_ns;
     uint64_t known = e->sampled_ns + (gone ? 0 : rest.pending_ns);
-    a->idle = s->idle;
-    a->pending_ns = waiting + (gone ? 0 : s->idle ? rest.wall_ns : rest.pending_ns);
-    a->ended_ns = !s->idle && (gone || rest.changed) && a->charged_ns > known ? a->charged_ns - known : 0;
+    a->idle = s->options.idle;
+    a->pending_ns = waiting + (gone ? 0 : s->options.idle ? rest.wall_ns : rest.pending_ns);
+    a->ended_ns = !s->options.idle && (gone || rest.changed) && a->charged_ns > known ? a->charged_ns - known : 0;
 }
 
 void rf_session_account(struct rf_session *s, struct rf_account *out)
 {
     const struct rf_engine_stats *e = rf_engine_stats(s->engine);
-    const struct rf_decode_stats *d = rf_decoder_stats(s->decoder);
     const struct explained *explained = s->calibration ? &s->without_explained : &s->explained;
     *out = s->account;
     out->line_ns = explained->ns[RF_BY_A_LINE];
@@ -474,10 +514,13 @@ void rf_session_account(struct rf_session *s, struct rf_account *out)
     out->hold_p99_ns = rf_hist_percentile(&e->hold, 0.99);
     out->hold_max_ns = e->hold.max;
     out->hold_total_ns = e->hold.sum;
-    out->ip_unique = d->ip_unique;
-    out->ip_same_line = d->ip_same_line;
-    out->ip_open = d->ip_open;
-    out->ip_prologue = d->ip_prologue;
+    if (s->decoder) {
+        const struct rf_decode_stats *d = rf_decoder_stats(s->decoder);
+        out->ip_unique = d->ip_unique;
+        out->ip_same_line = d->ip_same_line;
+        out->ip_open = d->ip_open;
+        out->ip_prologue = d->ip_prologue;
+    }
     account_for_rest(s, out);
     rf_account_name(out, rf_session_profile(s));
 }

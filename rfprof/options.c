@@ -51,6 +51,11 @@ static bool take_max_stop(struct options *o, const char *text)
     return number(text, 0.01, 100, &o->max_stop);
 }
 
+static bool take_snapshot(struct options *o, const char *text)
+{
+    return number(text, 0.1, 1e9, &o->snapshot);
+}
+
 static bool take_output(struct options *o, const char *text)
 {
     if (!*text || o->n_outputs == OUTPUTS_MAX)
@@ -179,7 +184,7 @@ static bool take_version(struct options *o, const char *text)
     return o->version = true;
 }
 
-enum { BY = OPTION_LONG_ONLY, COLUMNS, FULL_PATHS, NO_TEXT, MAX_STOP, NO_CATALOG, VERSION };
+enum { BY = OPTION_LONG_ONLY, COLUMNS, FULL_PATHS, NO_TEXT, SNAPSHOT, MAX_STOP, NO_CATALOG, VERSION };
 
 enum { ANY_VERB = -1 };
 
@@ -206,6 +211,8 @@ static const struct option_row rows[] = {
     {FULL_PATHS, "full-paths", NULL, "file names as seen from the target's working directory", FOR_RECORD,
      take_full_paths, NULL, NULL},
     {NO_TEXT, "no-text", NULL, "a number in place of text that clients sent", FOR_RECORD, take_no_text, NULL, NULL},
+    {SNAPSHOT, "snapshot", "SEC", "rewrite the files every SEC seconds, each as a whole", FOR_RECORD, take_snapshot,
+     "seconds, 0.1 or more", NULL},
     {MAX_STOP, "max-stop", "PERCENT", "lower the rate when any thread is held for longer (default 5)", FOR_RECORD,
      take_max_stop, "a share in percent, 0.01 to 100", NULL},
     {NO_CATALOG, "no-catalog", NULL, "derive the layout from the target's code, also when its release is known",
@@ -284,12 +291,37 @@ static int refuse_operand(const char *text)
     return complain(&err);
 }
 
+/* Cuts the arguments at "--": what stands behind it is a program to start, with arguments of its own. */
+static char *const *cut_command(int *argc, char **argv)
+{
+    for (int i = 1; i < *argc; i++)
+        if (!strcmp(argv[i], "--")) {
+            *argc = i;
+            argv[i] = NULL;
+            return argv + i + 1;
+        }
+    return NULL;
+}
+
+static int check_command(const struct options *o, unsigned verb, const char *verb_name)
+{
+    if (!o->command)
+        return 0;
+    if (verb != FOR_RECORD)
+        return complain_usage("%s starts no program", verb_name);
+    if (!*o->command)
+        return complain_usage("behind -- there is no program to start");
+    if (o->pid)
+        return complain_usage("either -p PID or a program to start, not both");
+    return 0;
+}
+
 int options_parse(struct options *o, unsigned verb, const char *verb_name, int argc, char **argv)
 {
     struct option longs[ROWS + 1];
     char shorts[2 * ROWS + 2], what[128];
     describe(longs, shorts);
-    *o = (struct options){.rate = 100, .max_stop = 5};
+    *o = (struct options){.rate = 100, .max_stop = 5, .command = cut_command(&argc, argv)};
     opterr = 0;
     int letter;
     while ((letter = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
@@ -312,5 +344,5 @@ int options_parse(struct options *o, unsigned verb, const char *verb_name, int a
         return complain_usage("--columns: rows by builtin have columns of their own");
     if (verb == FOR_LAYOUT && optind < argc)
         o->file = argv[optind++];
-    return optind < argc ? refuse_operand(argv[optind]) : 0;
+    return optind < argc ? refuse_operand(argv[optind]) : check_command(o, verb, verb_name);
 }

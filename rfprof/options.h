@@ -13,6 +13,7 @@ struct options {
     pid_t pid;       /* 0: not given */
     double duration; /* seconds; 0: until Ctrl-C or the target ends */
     double rate, max_stop;
+    double snapshot; /* seconds; 0: the files are written at the end */
     enum rf_view view;
     enum rf_column column[RF_COLUMNS];
     size_t n_columns;
@@ -21,6 +22,7 @@ struct options {
     size_t n_outputs;
     const struct rf_format *format; /* NULL: not given */
     const char *file;               /* layout: the ELF file */
+    char *const *command;           /* the program to start, behind "--"; NULL: not given */
     bool no_catalog, quiet, verbose, help, version;
 };
 

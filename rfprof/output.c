@@ -119,12 +119,14 @@ enum rf_status output_prepare(struct output *o, const char *name, const struct r
                               struct rf_error *err)
 {
     struct stat st = {0};
-    *o = (struct output){.name = name};
-    if (!strcmp(name, "-") || !strcmp(name, "/dev/stdout")) {
-        o->name = "stdout";
+    *o = (struct output){.name = name, .fd = STDOUT_FILENO};
+    bool to_stderr = !strcmp(name, OUTPUT_STDERR);
+    if (to_stderr || !strcmp(name, "-") || !strcmp(name, "/dev/stdout")) {
+        o->name = to_stderr ? "stderr" : "stdout";
+        o->fd = to_stderr ? STDERR_FILENO : STDOUT_FILENO;
         o->in_place = true;
-        o->terminal = isatty(STDOUT_FILENO);
-        if (fstat(STDOUT_FILENO, &st) < 0)
+        o->terminal = isatty(o->fd);
+        if (fstat(o->fd, &st) < 0)
             return cannot_write(err, o, errno);
     } else {
         o->format = by_extension(name);
@@ -133,7 +135,7 @@ enum rf_status output_prepare(struct output *o, const char *name, const struct r
             return status;
     }
     if (!o->format)
-        o->format = fallback;
+        o->format = fallback ? fallback : to_stderr ? by_name("table") : NULL;
     if (!o->format) {
         o->chosen = true;
         o->format = by_name(o->terminal ? "table" : S_ISREG(st.st_mode) ? "tsv" : "folded");
@@ -150,9 +152,11 @@ enum rf_status output_render(struct output *o, const struct rf_profile *profile,
         const char *term = getenv("TERM");
         how.rows = TABLE_ROWS;
         how.colour = !getenv("NO_COLOR") && term && strcmp(term, "dumb");
-        if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        if (ioctl(o->fd, TIOCGWINSZ, &size) == 0)
             how.width = size.ws_col;
     }
+    free(o->bytes);
+    o->bytes = NULL;
     FILE *to = open_memstream(&o->bytes, &o->n);
     enum rf_status status = to ? o->format->write(profile, &how, to, err) : RF_FAILURE;
     bool complete = to && !ferror(to);
@@ -180,7 +184,7 @@ static int write_all(int fd, const char *bytes, size_t n)
 
 static int write_in_place(const struct output *o)
 {
-    int fd = o->path ? open(o->path, O_WRONLY | O_CLOEXEC | O_NOCTTY) : STDOUT_FILENO;
+    int fd = o->path ? open(o->path, O_WRONLY | O_CLOEXEC | O_NOCTTY) : o->fd;
     if (fd < 0)
         return errno;
     int errnum = write_all(fd, o->bytes, o->n);

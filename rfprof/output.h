@@ -9,8 +9,9 @@
 #include "rfprof.h"
 
 struct output {
-    const char *name; /* as the user gave it; "stdout" */
-    char *path;       /* links resolved; NULL: stdout */
+    const char *name; /* as the user gave it; "stdout", "stderr" */
+    char *path;       /* links resolved; NULL: written to fd */
+    int fd;           /* stdout or stderr */
     bool in_place;
     bool terminal;
     const struct rf_format *format;
@@ -19,11 +20,13 @@ struct output {
     size_t n;
 };
 
+#define OUTPUT_STDERR "/dev/stderr" /* a name for output_prepare: with what else is said there, so as a table */
+
 /* Finds out what name ("-": stdout) is, whether it can be written, and its format: by extension, else fallback, else
  * by kind: table for a terminal, tsv for a file, folded for anything else. */
 enum rf_status output_prepare(struct output *o, const char *name, const struct rf_format *fallback,
                               struct rf_error *err);
-/* As `view` says, and for a terminal as wide as it is. */
+/* As `view` says, and for a terminal as wide as it is. May be repeated, for a later state of the profile. */
 enum rf_status output_render(struct output *o, const struct rf_profile *profile, const struct rf_render *view,
                              struct rf_error *err);
 /* A reader that went away (EPIPE) is no error. */

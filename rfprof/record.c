@@ -1,13 +1,55 @@
-/* record.c: rfprof record: sample a live process, then write the profile. */
+/* record.c: rfprof record: sample a live process, or one that is started for it, then write the profile. */
 #include "console.h"
+#include "launch.h"
 #include "recording.h"
 #include "verbs.h"
 
+#include <unistd.h>
+
+static enum rf_status go(void *ctx, struct rf_error *err)
+{
+    return launch_go(ctx, err);
+}
+
+/* The program decides whether a signal is its end; the recording ends with it. */
+static bool pass_on(void *ctx, int number, bool sent)
+{
+    launch_signal(ctx, number, sent);
+    return false;
+}
+
+/* The recording may be over before the program is (-d): it goes on, and rfprof waits for it, as time(1) does. */
+static int launch(struct recording *r, char *const *command)
+{
+    struct launch l;
+    struct rf_error err;
+    if (launch_prepare(&l, command, &err) != RF_OK)
+        return complain(&err);
+    r->options->pid = l.pid;
+    r->starting = true;
+    r->to_stderr = true;
+    r->ctx = &l;
+    r->opened = go;
+    r->signalled = pass_on;
+    int code = recording_run(r);
+    if (l.released && r->state == RF_RUNNING && !r->options->quiet)
+        note("the program goes on");
+    int its = launch_wait(&l, r->signals);
+    recording_close(r);
+    if (code && its && l.released)
+        note("the program itself ended with status %d", its);
+    return l.code ? l.code : code ? code : its;
+}
+
 int verb_record(const struct options *o, uint64_t started_ns)
 {
-    if (!o->pid)
-        return complain_usage("which process? -p PID is missing (rfprof alone lists those that can be profiled)");
     struct options own = *o;
     struct recording r = {.options = &own, .started_ns = started_ns};
-    return recording_run(&r);
+    if (!o->pid && !o->command)
+        return complain_usage("which process? -p PID is missing (rfprof alone lists those that can be profiled)");
+    if (o->command)
+        return launch(&r, o->command);
+    int code = recording_run(&r);
+    recording_close(&r);
+    return code;
 }

@@ -18,8 +18,8 @@ enum { PROGRESS_NS = 250000000 };
 static enum rf_status prepare_outputs(struct recording *r, struct rf_error *err)
 {
     const struct options *o = r->options;
-    const char *const to_stdout[] = {"-"};
-    const char *const *name = o->n_outputs ? o->output : to_stdout;
+    const char *const standard[] = {r->to_stderr ? OUTPUT_STDERR : "-"};
+    const char *const *name = o->n_outputs ? o->output : standard;
     size_t n = o->n_outputs ? o->n_outputs : 1;
     enum rf_status status = RF_OK;
     for (size_t i = 0; i < n && status == RF_OK; i++)
@@ -27,10 +27,40 @@ static enum rf_status prepare_outputs(struct recording *r, struct rf_error *err)
     return status;
 }
 
+static struct rf_render looks(const struct recording *r)
+{
+    const struct options *o = r->options;
+    struct rf_render how = {
+        .view = o->view, .n_columns = o->n_columns, .threads = o->threads, .no_text = o->no_text, .native = o->native};
+    how.about = rf_session_about(r->session);
+    memcpy(how.column, o->column, sizeof how.column);
+    if (o->full_paths)
+        how.folder = rf_session_folder(r->session);
+    return how;
+}
+
+/* Writes the files as they would be now. What goes to stdout, a FIFO or a device is written once, at the end. */
+static void write_files(struct recording *r)
+{
+    struct rf_error err;
+    struct rf_render how = looks(r);
+    for (size_t i = 0; i < r->n_outputs; i++) {
+        struct output *o = &r->output[i];
+        if (o->in_place)
+            continue;
+        if (output_render(o, rf_session_profile(r->session), &how, &err) != RF_OK || output_write(o, &err) != RF_OK)
+            complain(&err);
+    }
+}
+
 /* True when the user asked for the end. From then on the next such signal ends the program as it always does. */
 static bool asked_to_end(struct recording *r)
 {
-    if (!signals_next(r->signals))
+    bool sent;
+    int number = signals_next_sent(r->signals, &sent);
+    if (number == SIGUSR1)
+        write_files(r);
+    if (!number || number == SIGUSR1 || (r->signalled && !r->signalled(r->ctx, number, sent)))
         return false;
     sigprocmask(SIG_UNBLOCK, &r->ending, NULL);
     return true;
@@ -83,10 +113,17 @@ static void tell_new_rate(struct recording *r)
     r->rate = rate;
 }
 
+static uint64_t first(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Ticks until the time is over, the target ends, the user says so, or a tick fails. */
 static enum rf_status sample(struct recording *r, struct rf_error *err)
 {
     uint64_t next_progress = r->progress ? r->begin_ns + PROGRESS_NS : UINT64_MAX;
+    uint64_t every = (uint64_t)llround(r->options->snapshot * 1e9),
+             next_files = every ? r->begin_ns + every : UINT64_MAX;
     while (!asked_to_end(r) && !serve_watches(r) && target_state(r->session) == RF_RUNNING) {
         uint64_t now = now_ns(), tick = rf_session_next_ns(r->session);
         if (now >= r->end_ns)
@@ -95,9 +132,12 @@ static enum rf_status sample(struct recording *r, struct rf_error *err)
             show_progress(r, now);
             next_progress = now + PROGRESS_NS;
         }
+        if (now >= next_files) {
+            write_files(r);
+            next_files = now_ns() + every;
+        }
         if (now < tick) {
-            uint64_t until = tick < next_progress ? tick : next_progress;
-            wait_until(r, until < r->end_ns ? until : r->end_ns);
+            wait_until(r, first(first(tick, next_progress), first(next_files, r->end_ns)));
             continue;
         }
         enum rf_status status = rf_session_tick(r->session, err);
@@ -113,13 +153,24 @@ static enum rf_status sample(struct recording *r, struct rf_error *err)
     return RF_OK;
 }
 
+static bool any_file(const struct recording *r)
+{
+    for (size_t i = 0; i < r->n_outputs; i++)
+        if (!r->output[i].in_place)
+            return true;
+    return false;
+}
+
 static void tell_beginning(const struct recording *r)
 {
     const struct options *o = r->options;
-    char how_long[64] = "until Ctrl-C or its end";
+    char how_long[64];
+    snprintf(how_long, sizeof how_long, r->starting ? "until it ends" : "until Ctrl-C or its end");
     if (o->duration > 0)
         snprintf(how_long, sizeof how_long, "for %g s", o->duration);
     note("sampling %d at %g Hz %s", o->pid, o->rate, how_long);
+    if (o->snapshot > 0 && !any_file(r))
+        note("--snapshot has nothing to do: there is no file to write (-o FILE)");
     for (size_t i = 0; i < r->n_outputs; i++)
         if (r->output[i].chosen && !r->output[i].terminal)
             note("%s gets format %s; -f chooses another", r->output[i].name, r->output[i].format->name);
@@ -134,13 +185,7 @@ static void tell_beginning(const struct recording *r)
 /* Renders everything, lets go of the target, writes everything. The first failure is the one reported. */
 static enum rf_status finish(struct recording *r, struct rf_error *err)
 {
-    const struct options *o = r->options;
-    struct rf_render how = {
-        .view = o->view, .n_columns = o->n_columns, .threads = o->threads, .no_text = o->no_text, .native = o->native};
-    how.about = rf_session_about(r->session);
-    memcpy(how.column, o->column, sizeof how.column);
-    if (o->full_paths)
-        how.folder = rf_session_folder(r->session);
+    struct rf_render how = looks(r);
     enum rf_status status = RF_OK;
     for (size_t i = 0; i < r->n_outputs && status == RF_OK; i++)
         status = output_render(&r->output[i], rf_session_profile(r->session), &how, err);
@@ -201,6 +246,7 @@ static struct rf_session_options wishes(const struct recording *r)
     struct rf_session_options how = {
         .pid = o->pid, .rate_hz = o->rate, .no_catalog = o->no_catalog, .max_stop_percent = o->max_stop};
     how.idle = o->idle;
+    how.starting = r->starting;
     how.want_expr = o->view == RF_VIEW_EXPR || asks_for(o, RF_COLUMN_EXPR);
     how.want_query = o->view == RF_VIEW_QUERY;
     how.want_native = o->native || o->view == RF_VIEW_NATIVE;
@@ -215,8 +261,11 @@ static struct rf_session_options wishes(const struct recording *r)
 
 static enum rf_status open_recording(struct recording *r, struct rf_error *err)
 {
-    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-    enum rf_status status = signals_catch(ending, sizeof ending / sizeof *ending, &r->ending, &r->signals, err);
+    static const int number[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGQUIT};
+    size_t n =
+        r->signalled ? 5 : 4; /* a core dump of ours is what SIGQUIT asks for, but for somebody's who gets it too */
+    enum rf_status status = signals_catch(number, n, &r->ending, &r->signals, err);
+    sigdelset(&r->ending, SIGUSR1);
     if (status == RF_OK)
         status = prepare_outputs(r, err);
     if (status != RF_OK)
@@ -225,15 +274,13 @@ static enum rf_status open_recording(struct recording *r, struct rf_error *err)
     status = rf_session_open(&r->session, &how, err);
     if (status == RF_OK && r->options->full_paths && !rf_session_folder(r->session))
         status = rf_fail(err, RF_FAILURE, 0, "cannot read the working directory of %d, for --full-paths", how.pid);
-    if (status == RF_OK && r->opened)
-        r->opened(r->ctx);
-    return status;
+    return status == RF_OK && r->opened ? r->opened(r->ctx, err) : status;
 }
 
 static enum rf_status record(struct recording *r, struct rf_error *err)
 {
     const struct options *o = r->options;
-    struct rf_error trouble = {0}, unwritten = {0};
+    struct rf_error trouble = {0}, unwritten = {0}, never = {0};
     struct rf_account account;
     enum rf_status status = open_recording(r, err);
     if (status != RF_OK)
@@ -252,6 +299,7 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
     clear_progress(r);
     rf_session_account(r->session, &account);
     r->state = target_state(r->session);
+    bool started = rf_session_started(r->session, &never) == RF_OK;
     status = finish(r, &unwritten);
     if (!o->quiet)
         tell_end(r, &account, wall_ns);
@@ -266,6 +314,10 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
         *err = unwritten;
         return status;
     }
+    if (!started) {
+        *err = never;
+        return never.status;
+    }
     return account.samples ? RF_OK : no_samples(&account, wall_ns, err);
 }
 
@@ -275,15 +327,20 @@ int recording_run(struct recording *r)
     struct rf_error err = {0};
     pid_t named = o->pid;
     r->signals = -1;
-    r->progress = !o->quiet && isatty(STDERR_FILENO);
+    r->progress = !o->quiet && !r->starting && isatty(STDERR_FILENO);
     o->pid = process_of(named);
     if (o->pid != named && !o->quiet)
         note("%d is a thread of process %d, which is sampled", named, o->pid);
     enum rf_status status = record(r, &err);
     rf_session_close(r->session);
-    if (r->signals >= 0)
-        close(r->signals);
+    r->session = NULL;
     for (size_t i = 0; i < r->n_outputs; i++)
         output_free(&r->output[i]);
     return status == RF_OK ? 0 : complain(&err);
+}
+
+void recording_close(struct recording *r)
+{
+    if (r->signals >= 0)
+        close(r->signals);
 }

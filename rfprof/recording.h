@@ -31,16 +31,21 @@ struct recording {
     uint64_t started_ns; /* when the program began, on CLOCK_MONOTONIC */
     struct recording_watch watch[WATCHES_MAX];
     size_t n_watches;
-    void *ctx;                 /* of the hooks */
-    void (*opened)(void *ctx); /* the session is open: from here on nothing of the target is missed */
-    void (*begun)(void *ctx);  /* the first tick was taken, whether it found something running or not */
+    bool starting;  /* the process need not run rayforce yet: see struct rf_session_options */
+    bool to_stderr; /* what would go to stdout, which is another's */
+    void *ctx;      /* of the hooks, each of which may be NULL */
+    /* The session is open: from here on nothing of the target is missed. An error ends it before the first tick. */
+    enum rf_status (*opened)(void *ctx, struct rf_error *err);
+    void (*begun)(void *ctx); /* the first tick was taken, whether it found something running or not */
+    /* A signal arrived that would end the recording; sent: by a process, not by the terminal. False: it does not. */
+    bool (*signalled)(void *ctx, int number, bool sent);
 
     /* The rest is recording.c's. */
     struct rf_session *session;
     struct output output[OUTPUTS_MAX];
     size_t n_outputs;
     sigset_t ending; /* the signals that mean: finish and write */
-    int signals;     /* signalfd(2) for them */
+    int signals;     /* signalfd(2) for them and SIGUSR1 */
     uint64_t begin_ns, end_ns, first_tick_ns;
     double rate;                /* as last told to the user */
     bool progress;              /* stderr is a terminal */
@@ -50,5 +55,7 @@ struct recording {
 /* Records as the options say, and tells the user about it on stderr. Returns the exit code; every error was reported.
  */
 int recording_run(struct recording *r);
+/* What recording_run leaves to be used: `signals`. */
+void recording_close(struct recording *r);
 
 #endif

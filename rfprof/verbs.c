@@ -4,12 +4,13 @@
 #include <string.h>
 
 static const struct verb verbs[] = {
-    {"record", "[record] -p PID [-d SEC] [options]", "sample a live process (what is done without a command)",
-     FOR_RECORD, verb_record,
+    {"record", "[record] -p PID | -- PROGRAM [ARG...]",
+     "sample a live process, or start one (what is done without a command)", FOR_RECORD, verb_record,
      "examples:\n"
      "  rfprof -p 4242 -d 30                          a table on the terminal\n"
      "  rfprof -p 4242 -d 30 > cpu.tsv                rows for a database\n"
-     "  rfprof -p 4242 -d 30 | flamegraph.pl > cpu.svg\n"},
+     "  rfprof -p 4242 -d 30 | flamegraph.pl > cpu.svg\n"
+     "  rfprof -o cpu.tsv -- rayforce script.rfl      a program from its first line on\n"},
     {"check", "check [-p PID]", "can it be profiled, what was found? without -p: which processes can?", FOR_CHECK,
      verb_check, NULL},
     {"layout", "layout FILE", "the layout found in an ELF file, in the form of the catalog", FOR_LAYOUT, verb_layout,

@@ -172,6 +172,20 @@ bool rf_process_execed(const struct rf_process *p)
            (start_stack != 0 && p->start_stack != 0 && start_stack != p->start_stack);
 }
 
+bool rf_process_renew(struct rf_process *p)
+{
+    struct stat exe;
+    char stat[1024];
+    if (fstatat(p->proc_fd, "exe", &exe, 0) != 0 || !rf_procfs_read(p->proc_fd, "stat", stat, sizeof stat))
+        return false;
+    p->exe_dev = exe.st_dev;
+    p->exe_ino = exe.st_ino;
+    p->start_stack = stat_number(stat, 28);
+    if (rf_procfs_read(p->proc_fd, "comm", p->comm, sizeof p->comm))
+        p->comm[strcspn(p->comm, "\n")] = 0;
+    return true;
+}
+
 uint64_t rf_process_cpu_ns(const struct rf_process *p)
 {
     clockid_t clock;

@@ -30,6 +30,8 @@ void rf_process_close(struct rf_process *p);
 bool rf_process_alive(const struct rf_process *p);
 /* True when it now runs another program than at open. */
 bool rf_process_execed(const struct rf_process *p);
+/* Takes what it runs now for the program that was meant. False when that cannot be told, as while it ends. */
+bool rf_process_renew(struct rf_process *p);
 /* CPU time charged to the process so far, its dead threads included (clock_getcpuclockid(3)); 0 once it ended. */
 uint64_t rf_process_cpu_ns(const struct rf_process *p);
 /* Its working directory, terminated; false when it cannot be read or does not fit. */

@@ -1,0 +1,94 @@
+/* starting.c: finds the runtime of a process, and waits for one without holding anybody up. */
+#include "starting.h"
+
+#include <time.h>
+
+static const uint64_t MS = 1000000;
+enum {
+    LOOK_MS = 2,    /* between looks */
+    LONG_MS = 1000, /* a process that takes longer than this to get there is looked at less often */
+    LOOK_LONG_MS = 20,
+    REFUSE_MS = 5000, /* __RUNTIME is set some 10 ms before the builtins are in place (2.4.0, seen) */
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
+}
+
+static enum rf_status no_runtime(const struct rf_process *p, struct rf_error *err)
+{
+    rf_fail(err, RF_TARGET, 0, "%d (%s) is not a rayforce process", (int)p->pid, p->comm);
+    rf_hint(err, "none of the files that it has mapped defines __RUNTIME and g_env");
+    rf_hint(err, "`rfprof` alone lists the processes that could be profiled (a stripped rayforce cannot)");
+    return RF_TARGET;
+}
+
+enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt, const struct rf_process *p,
+                                bool catalog, struct rf_error *err)
+{
+    enum rf_status status = rf_images_open(images, p, err);
+    if (status != RF_OK)
+        return status;
+    const struct rf_image *image = rf_runtime_image(*images);
+    if (!image)
+        return no_runtime(p, err);
+    status = rf_layout_choose(rt, image, catalog, err);
+    return status == RF_OK ? rf_layout_validate(rt, &p->memory, NULL, err) : status;
+}
+
+void rf_starting_begin(struct rf_starting *st, bool catalog)
+{
+    *st = (struct rf_starting){.waiting = true, .catalog = catalog, .opened_ns = now_ns()};
+    rf_fail(&st->why, RF_TARGET, 0, "no rayforce runtime was seen: the process was not sampled for long enough");
+}
+
+/* The images of what it executes now. *changed: there are new ones. */
+static bool look_at_images(struct rf_images **images, struct rf_process *p, bool *changed)
+{
+    if (rf_process_execed(p)) {
+        rf_images_close(*images);
+        *images = NULL;
+        if (!rf_process_renew(p))
+            return false;
+    }
+    *changed = !*images || rf_images_refresh(*images);
+    return *images || rf_images_open(images, p, NULL) == RF_OK;
+}
+
+enum rf_status rf_starting_look(struct rf_starting *st, struct rf_images **images, struct rf_runtime *rt,
+                                struct rf_process *p, struct rf_error *err)
+{
+    uint64_t now = now_ns(), every = now - st->opened_ns < LONG_MS * MS ? LOOK_MS * MS : LOOK_LONG_MS * MS, runtime;
+    bool changed;
+    if (now - st->looked_ns < every)
+        return RF_OK;
+    st->looked_ns = now;
+    if (!look_at_images(images, p, &changed)) { /* in the midst of an exec, or ending */
+        st->chosen = false;
+        return RF_OK;
+    }
+    const struct rf_image *image = changed || st->chosen ? rf_runtime_image(*images) : NULL;
+    if (!image) {
+        st->chosen = false;
+        if (changed)
+            no_runtime(p, &st->why);
+        return RF_OK;
+    }
+    if (!st->chosen) {
+        enum rf_status status = rf_layout_choose(rt, image, st->catalog, err);
+        if (status != RF_OK)
+            return status;
+        st->chosen = true;
+        st->up_ns = 0;
+    }
+    st->waiting = rf_layout_validate(rt, &p->memory, NULL, &st->why) != RF_OK;
+    if (!st->up_ns && rf_read_u64(&p->memory, rt->runtime, &runtime) && runtime)
+        st->up_ns = now;
+    if (!st->waiting || !st->up_ns || now - st->up_ns < REFUSE_MS * MS)
+        return RF_OK;
+    *err = st->why;
+    return err->status;
+}

@@ -1,0 +1,33 @@
+/* starting.h: where in a process the rayforce runtime is, now, or as soon as it is up.
+ *
+ * A process may be opened before there is a runtime in it: a child that has yet to execute its program, one that is
+ * just being loaded, a Python that imports rayforce when it comes to it. It is then looked at before each tick (at most
+ * every few milliseconds: one read of its maps). Any program that it executes meanwhile is taken for its next one;
+ * the runtime is found when an image that defines __RUNTIME is mapped, and up when the layout that was chosen for that
+ * image agrees with the live memory. Where __RUNTIME has been set for long and still does not agree, the layout is
+ * refused as it would have been for a process that has been running. */
+#ifndef RF_STARTING_H
+#define RF_STARTING_H
+
+#include "layout/layout.h"
+
+struct rf_starting {
+    bool waiting;                         /* the runtime is not up yet */
+    bool catalog;                         /* see rf_layout_choose */
+    bool chosen;                          /* a layout */
+    uint64_t opened_ns, looked_ns, up_ns; /* CLOCK_MONOTONIC; up_ns: __RUNTIME was first seen to be set, 0 before */
+    struct rf_error why;                  /* what is missing */
+};
+
+/* Finds the runtime of a process that is up, chooses a layout and validates it. *images is opened; the caller closes it
+ * whatever comes back. */
+enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt, const struct rf_process *p,
+                                bool catalog, struct rf_error *err);
+
+void rf_starting_begin(struct rf_starting *st, bool catalog);
+/* Looks whether it is up now; st->waiting says so. *images (NULL at first) and *rt are filled on the way. An error when
+ * no layout can be had. */
+enum rf_status rf_starting_look(struct rf_starting *st, struct rf_images **images, struct rf_runtime *rt,
+                                struct rf_process *p, struct rf_error *err);
+
+#endif
