@@ -12,14 +12,20 @@ ifneq ($(CAPSTONE),0)
 CPPFLAGS += -DRF_CAPSTONE
 LDLIBS += -lcapstone
 endif
+# NCURSES=0: without a screen; top then only has --batch.
+NCURSES ?= 1
 SANITIZE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 # Debian packages: what building and the demo need, and what tests need besides.
-DEPS = gcc make libc6-dev libdw-dev libelf-dev libunwind-dev libcapstone-dev uthash-dev python3 python3-pip procps
-TEST_DEPS = libcmocka-dev gdb
+DEPS = gcc make libc6-dev libdw-dev libelf-dev libunwind-dev libcapstone-dev libncurses-dev uthash-dev \
+	python3 python3-pip procps
+TEST_DEPS = libcmocka-dev gdb tmux
 
 LIB_O := $(patsubst %.c,$(B)/obj/%.o,$(wildcard lib/*.c lib/*/*.c)) $(B)/catalog.o $(B)/svg-files.o
-CLI_O := $(patsubst %.c,$(B)/obj/%.o,$(wildcard rfprof/*.c))
+# of two files that do the same, the one that is not meant
+NOT_BUILT := rfprof/top_$(if $(NCURSES:0=),noscreen,screen).c
+CLI_O := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(NOT_BUILT),$(wildcard rfprof/*.c)))
+CLI_LIBS = $(if $(NCURSES:0=),-lncursesw)
 UNITS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/*.c))
 FIXTURES := $(patsubst %.c,$(B)/%,$(wildcard fixtures/*.c))
 SHELL_TESTS := $(filter-out tests/lib.sh,$(wildcard tests/*.sh))
@@ -27,7 +33,7 @@ SHELL_TESTS := $(filter-out tests/lib.sh,$(wildcard tests/*.sh))
 all: $(B)/rfprof
 
 $(B)/rfprof: $(CLI_O) $(B)/librfprof.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS) $(CLI_LIBS)
 $(B)/librfprof.a: $(LIB_O)
 	rm -f $@ && $(AR) rcs $@ $^
 # The catalog of layouts: each text file becomes a string.

@@ -61,6 +61,7 @@ struct rf_session_options {
     bool no_catalog;         /* derive the layout from the target's code, also where the catalog has it */
     double max_stop_percent; /* lower the rate when a thread was held longer than this share of a second */
     bool want_expr;          /* keep the text of each form, for RF_COLUMN_EXPR */
+    bool want_source;        /* keep the text of each line, for rf_listed.source: up to 240 bytes a line */
     bool want_query;         /* keep the whole text of each client's request, for RF_VIEW_QUERY: up to 4 KiB a text */
     bool want_native;        /* keep the C functions, for rf_render.native and RF_VIEW_NATIVE */
     bool want_builtin;       /* keep the builtins in progress, for RF_VIEW_BUILTIN */
@@ -114,6 +115,7 @@ enum { RF_PARTS = 3 };
 struct rf_account {
     uint64_t wall_ns; /* first to last tick */
     uint64_t ticks_asked, ticks_taken, ticks_late;
+    unsigned threads;      /* that the process has now; 0: it has ended */
     uint64_t samples;      /* thread snapshots taken */
     uint64_t lost_exited;  /* the thread ended between the look and the stop */
     uint64_t lost_timeout; /* it did not stop in time (uninterruptible, frozen) */
@@ -218,6 +220,41 @@ enum { RF_WANTS_LOG = 1, RF_WANTS_NATIVE = 2 };
 
 /* The table of formats; it ends with an entry whose name is NULL. */
 const struct rf_format *rf_formats(void);
+
+/* --- rows, for a program that shows them itself --------------------------------------------------------- */
+
+/* What a profile held at an instant, to tell later what has come since. It takes 16 bytes for each stack of the
+ * profile, which must outlive it. */
+struct rf_instant;
+enum rf_status rf_instant_take(const struct rf_profile *p, struct rf_instant **out, struct rf_error *err);
+void rf_instant_free(struct rf_instant *i); /* NULL is none */
+
+struct rf_cost {
+    uint64_t self_ns, total_ns;
+    uint64_t samples; /* that have the row anywhere on the stack, each once */
+};
+
+/* A row of a view. Texts are escaped as in the text formats: valid UTF-8 without control characters; a row that has no
+ * file, no function or no line has "" or 0. */
+struct rf_listed {
+    struct rf_text file, fn;
+    uint32_t line;
+    struct rf_text source; /* of the line, without the blanks at its ends, as last seen; needs want_source, else "" */
+    struct rf_cost all, since;
+};
+
+struct rf_listing {
+    struct rf_listed *row; /* sorted as tables are: by all.self_ns descending, then by the names */
+    size_t n;
+    uint64_t all_ns, since_ns; /* of all samples, with those that are in no row */
+    struct rf_profile *texts;  /* what the rows' texts belong to */
+};
+
+/* The rows of a view: what each costs in all, and since an instant; NULL, and an instant of another profile, stand for
+ * the beginning. Of *how, only view, no_text and folder count. The profile may go on growing. */
+enum rf_status rf_listing_make(const struct rf_profile *p, const struct rf_instant *since, const struct rf_render *how,
+                               struct rf_listing **out, struct rf_error *err);
+void rf_listing_free(struct rf_listing *l); /* NULL is none */
 
 /* --- looking at a process without sampling it ----------------------------------------------------------- */
 

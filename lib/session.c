@@ -500,6 +500,7 @@ void rf_session_account(struct rf_session *s, struct rf_account *out)
     out->wall_ns = s->last_ns - s->first_ns;
     out->ticks_asked = out->ticks_taken + out->ticks_late;
     out->samples = e->samples;
+    out->threads = s->state == RF_RUNNING ? rf_process_threads(s->process) : 0;
     out->slept = e->slept;
     out->waited = e->waited;
     out->eintr = e->eintr;

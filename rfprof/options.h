@@ -7,7 +7,7 @@
 #include "rfprof.h"
 
 enum { OUTPUTS_MAX = 16 };
-enum { FOR_RECORD = 1, FOR_CHECK = 2, FOR_LAYOUT = 4 };
+enum { FOR_RECORD = 1, FOR_CHECK = 2, FOR_LAYOUT = 4, FOR_TOP = 8 };
 
 struct options {
     pid_t pid;       /* 0: not given */
@@ -23,6 +23,7 @@ struct options {
     const struct rf_format *format; /* NULL: not given */
     const char *file;               /* layout: the ELF file */
     char *const *command;           /* the program to start, behind "--"; NULL: not given */
+    bool batch;                     /* top: text, not a screen */
     bool no_catalog, quiet, verbose, help, version;
 };
 

@@ -11,6 +11,9 @@ static const struct verb verbs[] = {
      "  rfprof -p 4242 -d 30 > cpu.tsv                rows for a database\n"
      "  rfprof -p 4242 -d 30 | flamegraph.pl > cpu.svg\n"
      "  rfprof -o cpu.tsv -- rayforce script.rfl      a program from its first line on\n"},
+    {"top", "top -p PID [--batch] [options]", "what burns the CPU now: a page each second, ? says what the keys do",
+     FOR_TOP, verb_top,
+     "keys: Tab the next view, s self, t total, w last seconds or all, space pause, ? help, q leave\n"},
     {"check", "check [-p PID]", "can it be profiled, what was found? without -p: which processes can?", FOR_CHECK,
      verb_check, NULL},
     {"layout", "layout FILE", "the layout found in an ELF file, in the form of the catalog", FOR_LAYOUT, verb_layout,

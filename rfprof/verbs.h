@@ -22,6 +22,7 @@ const struct verb *verb_named(const char *name);
 
 int verb_record(const struct options *o, uint64_t started_ns);
 int verb_check(const struct options *o, uint64_t started_ns);
+int verb_top(const struct options *o, uint64_t started_ns);
 int verb_layout(const struct options *o, uint64_t started_ns);
 
 #endif

@@ -26,6 +26,7 @@ struct frame {
         uint64_t named, kind; /* as wide as the rest: the key is hashed as bytes and must have no padding */
     } key;
     uint32_t id;
+    const struct text *source; /* NULL: none was seen */
 };
 
 struct rf_profile {
@@ -137,6 +138,17 @@ static const struct text *intern_text(struct rf_profile *p, struct rf_text from)
     return t;
 }
 
+/* False when out of memory. */
+static bool keep_source(struct rf_profile *p, struct frame *f, struct rf_text source)
+{
+    if (!source.n || (f->source && f->source->n == source.n && !memcmp(f->source->s, source.s, source.n)))
+        return true;
+    const struct text *t = intern_text(p, source);
+    if (t)
+        f->source = t;
+    return t;
+}
+
 uint32_t rf_profile_intern(struct rf_profile *p, const struct rf_frame *frame)
 {
     struct frame_key key = {.file = intern_text(p, frame->file),
@@ -153,7 +165,7 @@ uint32_t rf_profile_intern(struct rf_profile *p, const struct rf_frame *frame)
     struct frame *f;
     HASH_FIND(hh, p->frames, &key, sizeof key, f);
     if (f)
-        return f->id;
+        return keep_source(p, f, frame->source) ? f->id : UINT32_MAX;
     if (p->n_frames >= UINT32_MAX - 1 ||
         !grow((void **)&p->by_id, p->n_frames, &p->room_frames, sizeof(struct frame *)))
         return UINT32_MAX;
@@ -161,6 +173,7 @@ uint32_t rf_profile_intern(struct rf_profile *p, const struct rf_frame *frame)
     if (!f)
         return UINT32_MAX;
     f->key = key;
+    f->source = NULL;
     f->id = (uint32_t)p->n_frames;
     HASH_ADD(hh, p->frames, key, sizeof key, f);
     if (!f->hh.tbl) {
@@ -168,7 +181,7 @@ uint32_t rf_profile_intern(struct rf_profile *p, const struct rf_frame *frame)
         return UINT32_MAX;
     }
     p->by_id[p->n_frames++] = f;
-    return f->id;
+    return keep_source(p, f, frame->source) ? f->id : UINT32_MAX;
 }
 
 uint32_t rf_profile_child(struct rf_profile *p, uint32_t parent, uint32_t frame)
@@ -213,7 +226,7 @@ uint32_t rf_profile_place(struct rf_profile *p, uint32_t below, const struct rf_
     uint32_t at = below;
     for (size_t i = 0; i < n && at != UINT32_MAX; i++) {
         struct rf_frame f = frame[i];
-        struct rf_text *const texts[] = {&f.file, &f.fn, &f.expr, &f.query};
+        struct rf_text *const texts[] = {&f.file, &f.fn, &f.expr, &f.query, &f.source};
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
             *texts[k] = bounded(*texts[k]);
         uint32_t id = rf_profile_intern(p, &f);
@@ -259,6 +272,7 @@ static struct rf_text as_text(const struct text *t)
 struct rf_frame rf_profile_frame(const struct rf_profile *p, size_t i)
 {
     const struct frame_key *key = &p->by_id[i]->key;
+    const struct text *source = p->by_id[i]->source;
     return (struct rf_frame){.file = as_text(key->file),
                              .fn = as_text(key->fn),
                              .line = key->line,
@@ -266,6 +280,7 @@ struct rf_frame rf_profile_frame(const struct rf_profile *p, size_t i)
                              .expr = as_text(key->expr),
                              .query = as_text(key->query),
                              .thread = as_text(key->thread),
+                             .source = source ? as_text(source) : (struct rf_text){"", 0},
                              .named = key->named,
                              .kind = (enum rf_kind)key->kind};
 }

@@ -23,6 +23,7 @@ struct rf_frame {
     struct rf_text expr;   /* beginning of the form's source text, spaces squeezed */
     struct rf_text thread; /* only in printable profiles: whose row it is, where tables keep threads apart */
     struct rf_text query; /* on the root frame of a text that a client is having run: the whole text, spaces squeezed */
+    struct rf_text source; /* of its line, the whole line. It tells no frames apart: a frame has the one last seen */
     bool named; /* fn is a function's name, or one of ours such as <result>. Where the file is <ipc> or <repl>,
                  * any other fn counts as the beginning of the text itself, which --no-text withholds */
 };

@@ -38,7 +38,7 @@ struct rf_decoder {
     bool own;                    /* the thread at hand owns the VM: `main` is its stack, whatever the kernel calls it */
     struct rf_stack main, other; /* of the thread that owns the VM; of the thread at hand where it is another */
     struct rf_expressions expressions;
-    bool want_query, want_builtin;
+    bool want_query, want_builtin, want_source;
     struct rf_natives *natives; /* NULL: native frames are not wanted */
     struct waiting *waiting; /* by thread, or, with native frames, by sample; the last holds those without room, too */
     size_t n_waiting;
@@ -95,6 +95,7 @@ bool rf_decoder_want(struct rf_decoder *d, const struct rf_session_options *o)
 {
     d->want_query = o->want_query;
     d->want_builtin = o->want_builtin;
+    d->want_source = o->want_source;
     if (o->want_native && !d->natives)
         d->natives = rf_natives_new(d->rt);
     if (o->want_expr && !d->expressions.bytes) {
@@ -133,6 +134,7 @@ static void rayfall_frames(struct rf_decoder *d, const struct rf_snapshot *s, co
                         .expressions = &d->expressions,
                         .want_query = d->want_query,
                         .want_builtin = d->want_builtin,
+                        .want_source = d->want_source,
                         .natives = d->natives,
                         .out = st,
                         .interpreter = {.rt = d->rt,
@@ -154,8 +156,10 @@ static void rayfall_frames(struct rf_decoder *d, const struct rf_snapshot *s, co
 static bool keep_texts(struct rf_decoder *d, struct rf_stack *st)
 {
     size_t size = 0, at = 0;
-    for (size_t i = 0; i < st->n; i++)
-        size += st->frame[i].file.n + st->frame[i].fn.n + st->frame[i].expr.n + st->frame[i].query.n;
+    for (size_t i = 0; i < st->n; i++) {
+        const struct rf_frame *f = &st->frame[i];
+        size += f->file.n + f->fn.n + f->expr.n + f->query.n + f->source.n;
+    }
     if (size > d->texts_size) {
         char *more = realloc(d->texts, size);
         if (!more)
@@ -164,7 +168,8 @@ static bool keep_texts(struct rf_decoder *d, struct rf_stack *st)
         d->texts_size = size;
     }
     for (size_t i = 0; i < st->n; i++) {
-        struct rf_text *t[] = {&st->frame[i].file, &st->frame[i].fn, &st->frame[i].expr, &st->frame[i].query};
+        struct rf_frame *f = &st->frame[i];
+        struct rf_text *t[] = {&f->file, &f->fn, &f->expr, &f->query, &f->source};
         for (size_t k = 0; k < sizeof t / sizeof *t; k++) {
             if (t[k]->n)
                 memcpy(d->texts + at, t[k]->s, t[k]->n);

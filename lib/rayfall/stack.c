@@ -4,7 +4,7 @@
  * frame, an interpreted lambda's call, or a function that puts another source in force. */
 #include "stack.h"
 
-enum { SWITCHES_MAX = 16, SWITCH_WORDS = 64, EXPR_CHARACTERS = 60 };
+enum { SWITCHES_MAX = 16, SWITCH_WORDS = 64, EXPR_CHARACTERS = 60, SOURCE_BYTES = 240 };
 
 /* Arguments of a builtin among which another is looked for, and C functions that may stand between the two. */
 enum { ARGUMENTS = 4, GIVEN_DEPTH = 4 };
@@ -82,6 +82,29 @@ static void describe(struct walk *k, struct rf_frame *f, const struct rf_source 
 static struct rf_text text(const char *s)
 {
     return (struct rf_text){s, strlen(s)};
+}
+
+/* Its whole line, without the blanks at its ends; a cut falls between characters. */
+static struct rf_text source_line(const struct walk *k, const struct rf_source *source, uint32_t line)
+{
+    if (!k->w->want_source || !source || line == 0 || line > UINT16_MAX + 1u)
+        return (struct rf_text){"", 0};
+    struct rf_text t = rf_source_at(source, (struct rf_span){.line = (uint16_t)(line - 1)});
+    const char *end = t.n ? memchr(t.s, '\n', t.n) : NULL;
+    if (end)
+        t.n = (size_t)(end - t.s);
+    while (t.n && (t.s[0] == ' ' || t.s[0] == '\t')) {
+        t.s++;
+        t.n--;
+    }
+    if (t.n > SOURCE_BYTES) {
+        t.n = SOURCE_BYTES;
+        while (t.n && (t.s[t.n] & 0xc0) == 0x80)
+            t.n--;
+    }
+    while (t.n && memchr(" \t\r", t.s[t.n - 1], 3))
+        t.n--;
+    return t;
 }
 
 static const struct rf_source *source_at(struct walk *k, uint64_t nfo)
@@ -306,6 +329,7 @@ static void push_solved(struct walk *k, const struct solved *s, const struct rf_
     if (!in_fn)
         f = top_frame(k, form->source);
     f.line = form->span.line + 1u;
+    f.source = source_line(k, form->source, f.line);
     if (form->node)
         describe(k, &f, form->source, form->span);
     push_form(k, &f);
@@ -384,6 +408,7 @@ static void push_activation(void *ctx, const struct rf_activation *a)
     }
     if (!(k->w->rt->off & RF_OFF_LINES)) {
         f.line = a->line;
+        f.source = source_line(k, source, a->line);
         if (a->placed)
             describe(k, &f, source, a->span);
     }

@@ -40,7 +40,7 @@ struct rf_walk {
     struct rf_decode_stats *stats;
     struct rf_expressions *expressions;
     struct rf_natives *natives; /* NULL: native frames are not wanted */
-    bool want_query, want_builtin;
+    bool want_query, want_builtin, want_source;
     struct rf_stack *out;
     struct rf_form *forms; /* NULL, or one for each native frame: at which form the tree walk was found */
 };

@@ -159,8 +159,10 @@ static struct rf_frame viewed(const struct making *m, struct rf_frame f)
         f.named = false;
     }
     bool lines = view == RF_VIEW_LINE || view == RF_VIEW_EXPR;
-    if (!lines)
+    if (!lines) {
         f.line = 0;
+        f.source = (struct rf_text){0};
+    }
     if (view == RF_VIEW_NATIVE)
         f.kind = RF_KIND_NATIVE;
     if (view == RF_VIEW_FILE)
@@ -177,7 +179,7 @@ static bool withhold(struct making *m, struct rf_frame *f, char *number, size_t 
 {
     if (!m->how->no_text || f->kind != RF_KIND_RAYFALL || !unfiled(f->file))
         return true;
-    f->expr = (struct rf_text){0};
+    f->expr = f->source = (struct rf_text){0};
     if (f->named || !f->fn.n)
         return true;
     uint32_t id = rf_profile_intern(m->withheld, &(struct rf_frame){.fn = f->fn});
@@ -214,11 +216,14 @@ static uint32_t printable_frame(struct making *m, uint32_t from)
         shown.file = printed(m, f.file);
     shown.fn = printed(m, f.fn);
     shown.expr = printed(m, f.expr);
-    uint32_t to = shown.file.s && shown.fn.s && shown.expr.s ? rf_profile_intern(m->plain, &shown) : UINT32_MAX;
+    shown.source = printed(m, f.source);
+    bool done = shown.file.s && shown.fn.s && shown.expr.s && shown.source.s;
+    uint32_t to = done ? rf_profile_intern(m->plain, &shown) : UINT32_MAX;
     free((char *)path.s);
     free((char *)shown.file.s);
     free((char *)shown.fn.s);
     free((char *)shown.expr.s);
+    free((char *)shown.source.s);
     if (to != UINT32_MAX)
         m->frame[from] = to + 1;
     return to;
