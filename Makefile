@@ -5,7 +5,7 @@ CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 WARN = -std=c11 -Wall -Wextra -Wshadow -Wconversion $(if $(WERROR),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -Iinclude -Ilib
-LDLIBS = -lunwind-x86_64 -lunwind -ldw -lelf -lm
+LDLIBS = -lunwind-x86_64 -lunwind -ldw -lelf -llzma -lm
 # CAPSTONE=0: without the disassembler. Known builds then use the slot maps that ship, others do without.
 CAPSTONE ?= 1
 ifneq ($(CAPSTONE),0)
@@ -17,9 +17,9 @@ NCURSES ?= 1
 SANITIZE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 # Debian packages: what building and the demo need, and what tests need besides.
-DEPS = gcc make libc6-dev libdw-dev libelf-dev libunwind-dev libcapstone-dev libncurses-dev uthash-dev \
+DEPS = gcc make libc6-dev libdw-dev libelf-dev liblzma-dev libunwind-dev libcapstone-dev libncurses-dev uthash-dev \
 	python3 python3-pip procps
-TEST_DEPS = libcmocka-dev gdb tmux
+TEST_DEPS = libcmocka-dev gdb mold tmux
 
 LIB_O := $(patsubst %.c,$(B)/obj/%.o,$(wildcard lib/*.c lib/*/*.c)) $(B)/catalog.o $(B)/svg-files.o
 # of two files that do the same, the one that is not meant

@@ -1,5 +1,5 @@
-/* candidates.c: which processes could be profiled: those whose program, or whose loaded Python extension, is a
- * rayforce runtime. Programs are told by their symbols, not by their names, each file once. */
+/* candidates.c: which processes could be profiled: those whose program, or a library that they have loaded, is a
+ * rayforce runtime. They are told by their symbols, not by their names, each file once. */
 #include "layout/layout.h"
 #include "target/procfs.h"
 
@@ -61,19 +61,25 @@ static bool is_rayforce_file(struct search *s, const char *path)
     return rayforce;
 }
 
-/* The Python package has the runtime in an extension module, _rayforce_c.*.so. */
-static bool extension_of(const struct rf_process *p, char *path, size_t size)
+/* Libraries of the distribution, which are many and no runtime, are not looked into. */
+static bool is_systems(const char *path)
+{
+    return !strncmp(path, "/lib", 4) || !strncmp(path, "/usr/lib", 8);
+}
+
+/* A shared object with the runtime, like the Python package's _rayforce_c.so. */
+static bool library_of(struct search *s, const struct rf_process *p, char *path, size_t size)
 {
     struct rf_maps maps;
     bool found = false;
     if (rf_maps_read(p, &maps, NULL) != RF_OK)
         return false;
     for (size_t i = 0; i < maps.n && !found; i++) {
-        const char *base = strrchr(maps.v[i].path, '/');
-        if (base && !strncmp(base, "/_rayforce_c", 12)) {
-            int n = snprintf(path, size, "/proc/%d/root%s", p->pid, maps.v[i].path);
-            found = n > 0 && (size_t)n < size;
-        }
+        const struct rf_map *m = &maps.v[i];
+        if (m->perms[2] != 'x' || m->path[0] != '/' || is_systems(m->path))
+            continue;
+        int n = snprintf(path, size, "/proc/%d/root%s", p->pid, m->path);
+        found = n > 0 && (size_t)n < size && is_rayforce_file(s, path);
     }
     rf_maps_free(&maps);
     return found;
@@ -123,8 +129,11 @@ static void look_at(struct search *s, pid_t pid)
         found = err.status == RF_PERMISSION && named_rayforce(pid);
         why_not(&c, &err);
     } else {
-        snprintf(path, sizeof path, "/proc/%d/exe", pid);
-        found = is_rayforce_file(s, path) || named_rayforce(pid) || extension_of(p, path, sizeof path);
+        found = library_of(s, p, path, sizeof path);
+        if (!found) {
+            snprintf(path, sizeof path, "/proc/%d/exe", pid);
+            found = is_rayforce_file(s, path) || named_rayforce(pid);
+        }
         if (found)
             judge(&c, path);
     }

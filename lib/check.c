@@ -2,6 +2,7 @@
 #include "rfprof.h"
 
 #include "calibrate.h"
+#include "runtime.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -27,14 +28,31 @@ say(struct report *r, const char *name, enum rf_finding_state state, const char 
     f->state = state;
 }
 
+static void say_container(struct report *r, const struct rf_process *p)
+{
+    struct rf_container c;
+    char pid[48] = "";
+    if (!rf_process_container(p, &c))
+        return;
+    if (c.pid)
+        snprintf(pid, sizeof pid, "pid %d in its own namespace, ", (int)c.pid);
+    say(r, "container", RF_FINE, "%s%s", pid,
+        c.mounts ? "mounts of its own"
+        : c.root ? "a root directory of its own"
+                 : "mounts as here");
+}
+
 static void say_build(struct report *r, const struct rf_image *image)
 {
     const char *id = rf_image_build_id(image), *compiler = rf_image_comment(image);
-    say(r, "file", RF_FINE, "%s", rf_image_path(image));
+    say(r, "file", RF_FINE, "%s%s", rf_image_path(image),
+        rf_image_is_deleted(image) ? " (deleted or replaced since; what is mapped is used)" : "");
     say(r, "build-id", *id ? RF_FINE : RF_NOTE, "%s", *id ? id : "none");
     say(r, "compiler", RF_FINE, "%s", *compiler ? compiler : "not recorded");
-    say(r, "symbols", rf_image_has_symtab(image) ? RF_FINE : RF_BAD, "%s%s",
-        rf_image_has_symtab(image) ? ".symtab" : "stripped: .dynsym only",
+    say(r, "symbols", rf_image_has_symtab(image) || rf_image_has_debugdata(image) ? RF_FINE : RF_BAD, "%s%s",
+        rf_image_has_symtab(image)      ? ".symtab"
+        : rf_image_has_debugdata(image) ? ".gnu_debugdata"
+                                        : "stripped: .dynsym only",
         rf_image_has_dwarf(image) ? ", DWARF" : ", no DWARF");
 }
 
@@ -114,14 +132,14 @@ enum rf_status rf_check(pid_t pid, bool no_catalog, struct rf_finding *findings,
         goto out;
     }
     say(&r, "process", RF_FINE, "%d (%s)%s", (int)p->pid, p->comm, p->was_tid ? ", of which a thread was named" : "");
+    say_container(&r, p);
     say(&r, "permission", RF_FINE, "its memory can be read");
     status = rf_images_open(&images, p, err);
     if (status != RF_OK)
         goto out;
     const struct rf_image *image = rf_runtime_image(images);
     if (!image) {
-        status = rf_fail(err, RF_TARGET, 0, "%d (%s) is not a rayforce process", (int)p->pid, p->comm);
-        rf_hint(err, "none of the files that it has mapped defines __RUNTIME and g_env");
+        status = rf_no_runtime(p, images, err);
         say(&r, "release", RF_BAD, "none: no file mapped there has the symbols of a rayforce runtime");
         goto out;
     }

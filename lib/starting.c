@@ -1,6 +1,8 @@
 /* starting.c: finds the runtime of a process, and waits for one without holding anybody up. */
 #include "starting.h"
 
+#include "runtime.h"
+
 #include <time.h>
 
 static const uint64_t MS = 1000000;
@@ -18,14 +20,6 @@ static uint64_t now_ns(void)
     return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
 }
 
-static enum rf_status no_runtime(const struct rf_process *p, struct rf_error *err)
-{
-    rf_fail(err, RF_TARGET, 0, "%d (%s) is not a rayforce process", (int)p->pid, p->comm);
-    rf_hint(err, "none of the files that it has mapped defines __RUNTIME and g_env");
-    rf_hint(err, "`rfprof` alone lists the processes that could be profiled (a stripped rayforce cannot)");
-    return RF_TARGET;
-}
-
 enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt, const struct rf_process *p,
                                 bool catalog, struct rf_error *err)
 {
@@ -34,7 +28,7 @@ enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt
         return status;
     const struct rf_image *image = rf_runtime_image(*images);
     if (!image)
-        return no_runtime(p, err);
+        return rf_no_runtime(p, *images, err);
     status = rf_layout_choose(rt, image, catalog, err);
     return status == RF_OK ? rf_layout_validate(rt, &p->memory, NULL, err) : status;
 }
@@ -74,7 +68,7 @@ enum rf_status rf_starting_look(struct rf_starting *st, struct rf_images **image
     if (!image) {
         st->chosen = false;
         if (changed)
-            no_runtime(p, &st->why);
+            rf_no_runtime(p, *images, &st->why);
         return RF_OK;
     }
     if (!st->chosen) {

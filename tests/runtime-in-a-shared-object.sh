@@ -37,6 +37,8 @@ for library in fakeforce.so fakeforce-initial.so fakeforce-descriptors.so; do
 done
 
 in_host fakeforce.so ratio
+expect_exit 0 "$RFPROF"
+grep -q -E "^ *$target +2\.4\.0 +yes " "$scratch/out" || fail "not listed: $(cat "$scratch/out")"
 record
 without_host || fail "the host's thread is not told apart: $(cat "$scratch/out.tsv")"
 mv "$scratch/rows" "$scratch/out.tsv"

@@ -91,13 +91,16 @@ static bool cached_bytes(const struct rf_image *image, uint64_t off, unsigned ch
 
 bool rf_image_read(const struct rf_image *image, uint64_t addr, void *to, size_t n)
 {
-    uint64_t at = addr - image->bias;
+    uint64_t at = addr - image->bias, in = at - image->late->made_at;
     for (size_t i = 0; i < image->n_phdrs; i++) {
         const Elf64_Phdr *p = &image->phdr[i];
         if (p->p_type == PT_LOAD && at >= p->p_vaddr && at - p->p_vaddr < p->p_filesz)
             return n <= p->p_filesz - (at - p->p_vaddr) && cached_bytes(image, p->p_offset + (at - p->p_vaddr), to, n);
     }
-    return false;
+    if (in >= image->late->made_size || n > image->late->made_size - in)
+        return false;
+    memcpy(to, image->late->made + in, n);
+    return true;
 }
 
 /* --- headers -------------------------------------------------------------------------------------------- */
@@ -176,6 +179,10 @@ static void scan_sections(struct rf_image *image, Elf *elf, const Elf64_Ehdr *eh
             dynsym = s->sh_type == SHT_DYNSYM;
         } else if (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0) {
             image->has_dwarf = true;
+        } else if (strcmp(name, ".eh_frame") == 0) {
+            image->eh_frame = (struct rf_section){s->sh_addr, s->sh_size};
+        } else if (strcmp(name, ".gnu_debugdata") == 0) {
+            image->debugdata = (struct rf_section){s->sh_offset, s->sh_size};
         } else if (strcmp(name, ".comment") == 0) {
             read_comment(image, s);
         }
@@ -260,6 +267,7 @@ void rf_image_close_file(struct rf_image *image)
         for (size_t i = 0; i < RF_CACHE_PAGES; i++)
             free(image->late->page[i].bytes);
         rf_elf_close_debug(image->late);
+        free(image->late->made);
         free(image->late->symbol);
         free(image->late->names);
     }
@@ -292,6 +300,11 @@ const char *rf_image_path(const struct rf_image *image)
     return image->path;
 }
 
+bool rf_image_is_deleted(const struct rf_image *image)
+{
+    return image->deleted;
+}
+
 uint64_t rf_image_bias(const struct rf_image *image)
 {
     return image->bias;
@@ -305,6 +318,11 @@ const char *rf_image_build_id(const struct rf_image *image)
 bool rf_image_has_symtab(const struct rf_image *image)
 {
     return image->has_symtab;
+}
+
+bool rf_image_has_debugdata(const struct rf_image *image)
+{
+    return !image->has_symtab && image->debugdata.size > 0;
 }
 
 bool rf_image_has_dwarf(const struct rf_image *image)
@@ -351,7 +369,13 @@ static bool read_cfi(const struct rf_image *image, struct rf_cfi *cfi)
                 cfi->end = p->p_vaddr + p->p_memsz;
         }
     }
-    if (!hdr || cfi->start >= cfi->end || hdr->p_filesz < 12)
+    if (cfi->start >= cfi->end)
+        return false;
+    if (!hdr) {
+        rf_elf_make_cfi(image, cfi);
+        return cfi->entries > 0;
+    }
+    if (hdr->p_filesz < 12)
         return false;
     if (!rf_image_read(image, hdr->p_vaddr + image->bias, head, sizeof head) || head[0] != VERSION ||
         head[1] != PCREL_SDATA4 || head[2] != UDATA4 || head[3] != DATAREL_SDATA4 ||

@@ -45,8 +45,9 @@ struct rf_image_late {
     struct rf_elf_symbol *symbol;
     size_t n_symbols, n_addressed; /* the first n_addressed have an address */
     char *names;
-    size_t names_size;
-    struct rf_cfi cfi; /* without bias */
+    struct rf_cfi cfi;   /* without bias */
+    unsigned char *made; /* its search table, where the file has none; NULL: it has, or no frames either */
+    uint64_t made_at, made_size;
     struct rf_file_page page[RF_CACHE_PAGES];
     bool debug_read, separate_tried;
     struct rf_image *separate; /* the debug file of a stripped one */
@@ -63,12 +64,14 @@ struct rf_image {
     uint64_t dev, inode; /* as the maps have them */
     char build_id[2 * RF_BUILD_ID_MAX + 1];
     char comment[128];
-    bool has_symtab, has_dwarf;
+    bool has_symtab, has_dwarf, deleted;
     uint16_t type; /* ET_EXEC or ET_DYN */
     Elf64_Phdr phdr[RF_PHDRS_MAX];
     size_t n_phdrs;
     struct rf_section symtab, strtab; /* .symtab, else .dynsym; size 0: none */
     struct rf_section shdrs;          /* the section headers: entries of 64 bytes */
+    struct rf_section eh_frame;       /* its address, not its offset */
+    struct rf_section debugdata;      /* .gnu_debugdata: see rf_elf_embedded; size 0: none */
     struct rf_image_late *late;
 };
 
@@ -86,6 +89,11 @@ void rf_elf_build_id(const Elf64_Phdr *phdr, size_t n, bool (*read)(void *ctx, u
                      void *ctx, char hex[2 * RF_BUILD_ID_MAX + 1]);
 /* Gives back what rf_image_line and rf_image_separate_at hold. */
 void rf_elf_close_debug(struct rf_image_late *late);
+/* The file that .gnu_debugdata holds, for symbols that a stripped file keeps (gdb's manual, "MiniDebugInfo"); NULL
+ * without one. The caller closes it. */
+struct rf_image *rf_elf_embedded(const struct rf_image *image);
+/* Makes the search table of a file that has .eh_frame and no table for it; entries stays 0 where it has neither. */
+void rf_elf_make_cfi(const struct rf_image *image, struct rf_cfi *cfi);
 /* Reads the symbols unless that was tried already. */
 void rf_elf_read_symbols(const struct rf_image *image);
 

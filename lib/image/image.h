@@ -35,9 +35,11 @@ enum rf_status rf_image_open_file(struct rf_image **out, const char *path, struc
 void rf_image_close_file(struct rf_image *image);
 
 const char *rf_image_path(const struct rf_image *image); /* as in the maps, " (deleted)" removed; "[vdso]" */
+bool rf_image_is_deleted(const struct rf_image *image);  /* the maps said so: that path leads elsewhere now */
 uint64_t rf_image_bias(const struct rf_image *image);
 const char *rf_image_build_id(const struct rf_image *image); /* lower-case hex, "" when it has none */
 bool rf_image_has_symtab(const struct rf_image *image);      /* .symtab, not only .dynsym */
+bool rf_image_has_debugdata(const struct rf_image *image);   /* .gnu_debugdata, where there is no .symtab */
 bool rf_image_has_dwarf(const struct rf_image *image);       /* .debug_info */
 const char *rf_image_comment(const struct rf_image *image);  /* the compiler, from .comment; "" without */
 bool rf_image_is_executable(const struct rf_image *image);   /* a program, at a fixed address or not; else a library */
@@ -64,11 +66,11 @@ void rf_image_each_symbol(const struct rf_image *image, bool (*visit)(void *ctx,
 /* Bytes of the file that are loaded at addr (code and read-only data; writable data as it was before relocation). */
 bool rf_image_read(const struct rf_image *image, uint64_t addr, void *to, size_t n);
 
-/* What an unwinder needs: the .eh_frame_hdr binary search table. False without one. Addresses are the target's;
- * the bytes can be had from rf_image_read. */
+/* What an unwinder needs: the .eh_frame_hdr binary search table, or one like it that is made from .eh_frame where the
+ * file has none. False without either. Addresses are the target's; the bytes can be had from rf_image_read. */
 struct rf_cfi {
     uint64_t start, end;     /* executable range covered */
-    uint64_t hdr;            /* address of .eh_frame_hdr */
+    uint64_t hdr;            /* what the table's addresses are relative to: .eh_frame_hdr */
     uint64_t table, entries; /* address of the table, number of its entries */
 };
 bool rf_image_cfi(const struct rf_image *image, struct rf_cfi *out);

@@ -75,16 +75,33 @@ static struct rf_image *try_file(const struct rf_images *set, const char *file, 
     return NULL;
 }
 
+/* Does the maps' " (deleted)" mean that, or is the file named so? */
+static bool was_deleted(const struct rf_images *set, const struct rf_map *m, size_t *name_length)
+{
+    static const char mark[] = " (deleted)";
+    struct stat st;
+    char *file = NULL;
+    size_t n = strlen(m->path), cut = sizeof mark - 1;
+    *name_length = n;
+    if (n <= cut || strcmp(m->path + n - cut, mark) != 0)
+        return false;
+    bool there = false;
+    if (asprintf(&file, "/proc/%d/root%s", (int)set->process->pid, m->path) >= 0) {
+        there = stat(file, &st) == 0 && st.st_ino == m->inode;
+        free(file);
+    }
+    *name_length = there ? n : n - cut;
+    return !there;
+}
+
 static struct rf_image *open_mapped(const struct rf_images *set, const struct rf_map *m)
 {
-    static const char deleted[] = " (deleted)";
     struct rf_image *image = NULL;
-    char *file = NULL, *name = strdup(m->path);
+    size_t n;
+    bool deleted = was_deleted(set, m, &n);
+    char *file = NULL, *name = strndup(m->path, n);
     if (!name)
         return NULL;
-    size_t n = strlen(name), cut = sizeof deleted - 1;
-    if (n > cut && strcmp(name + n - cut, deleted) == 0)
-        name[n - cut] = '\0';
     /* map_files(5) needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; exe and root need what ptrace needs. */
     if (asprintf(&file, "/proc/%d/map_files/%lx-%lx", (int)set->process->pid, (unsigned long)m->start,
                  (unsigned long)m->end) >= 0) {
@@ -100,6 +117,8 @@ static struct rf_image *open_mapped(const struct rf_images *set, const struct rf
         free(file);
     }
     free(name);
+    if (image)
+        image->deleted = deleted;
     return image;
 }
 

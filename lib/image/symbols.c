@@ -60,60 +60,90 @@ static void *read_section(const struct rf_image *image, struct rf_section s, siz
     return bytes;
 }
 
+/* A symbol table that is being put together out of several. */
+struct table {
+    struct rf_elf_symbol *symbol;
+    size_t n;
+    char *names;
+    size_t names_size;
+};
+
 /* True when the symbol is one to keep: it has a name, a section and a type of its own. */
-static bool keep(const struct rf_image_late *late, const Elf64_Sym *s, struct rf_elf_symbol *to)
+static bool keep(const char *names, size_t names_size, const Elf64_Sym *s)
 {
     unsigned char type = ELF64_ST_TYPE(s->st_info);
-    if (s->st_shndx == SHN_UNDEF || s->st_shndx >= SHN_LORESERVE || s->st_name >= late->names_size)
+    if (s->st_shndx == SHN_UNDEF || s->st_shndx >= SHN_LORESERVE || s->st_name >= names_size)
         return false;
-    if (type == STT_SECTION || type == STT_FILE || late->names[s->st_name] == '\0' ||
-        is_mapping_symbol(late->names + s->st_name))
+    return type != STT_SECTION && type != STT_FILE && names[s->st_name] != '\0' &&
+           !is_mapping_symbol(names + s->st_name);
+}
+
+/* Room for so many more of both. */
+static bool grow(struct table *t, size_t symbols, size_t names)
+{
+    if (t->names_size + names > UINT32_MAX)
         return false;
-    *to = (struct rf_elf_symbol){.addr = s->st_value,
-                                 .size = s->st_size,
-                                 .limit = s->st_value,
-                                 .name = s->st_name,
-                                 .type = type,
-                                 .rank = rank_of(s)};
-    return true;
+    struct rf_elf_symbol *s = realloc(t->symbol, (t->n + symbols) * sizeof *s);
+    if (s)
+        t->symbol = s;
+    char *more = s ? realloc(t->names, t->names_size + names) : NULL;
+    if (more)
+        t->names = more;
+    return more != NULL;
+}
+
+/* Adds the symbols of a file. */
+static void add(struct table *t, const struct rf_image *image)
+{
+    Elf64_Sym *raw = read_section(image, image->symtab, 0);
+    Elf64_Shdr *sections = read_section(image, image->shdrs, 0);
+    char *names = read_section(image, image->strtab, 1);
+    size_t n = (size_t)(image->symtab.size / sizeof *raw), size = (size_t)image->strtab.size;
+    size_t n_sections = (size_t)(image->shdrs.size / sizeof *sections);
+    if (!raw || !sections || !names || n == 0 || !grow(t, n, size + 1))
+        goto out;
+    names[size] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        const Elf64_Sym *s = &raw[i];
+        if (!keep(names, size, s))
+            continue;
+        t->symbol[t->n++] = (struct rf_elf_symbol){.addr = s->st_value,
+                                                   .size = s->st_size,
+                                                   .limit = s->st_shndx < n_sections ? sections[s->st_shndx].sh_addr +
+                                                                                           sections[s->st_shndx].sh_size
+                                                                                     : s->st_value,
+                                                   .name = (uint32_t)(t->names_size + s->st_name),
+                                                   .type = ELF64_ST_TYPE(s->st_info),
+                                                   .rank = rank_of(s)};
+    }
+    memcpy(t->names + t->names_size, names, size + 1);
+    t->names_size += size + 1;
+out:
+    free(raw);
+    free(sections);
+    free(names);
 }
 
 void rf_elf_read_symbols(const struct rf_image *image)
 {
     struct rf_image_late *late = image->late;
+    struct table t = {.n = 0};
     if (late->symbols_read)
         return;
     late->symbols_read = true;
-    Elf64_Sym *raw = read_section(image, image->symtab, 0);
-    Elf64_Shdr *sections = read_section(image, image->shdrs, 0);
-    char *names = read_section(image, image->strtab, 1);
-    size_t n = (size_t)(image->symtab.size / sizeof *raw);
-    size_t n_sections = (size_t)(image->shdrs.size / sizeof *sections);
-    struct rf_elf_symbol *symbol = raw && sections && names && n ? malloc(n * sizeof *symbol) : NULL;
-    if (!symbol)
-        goto out;
-    late->names = names;
-    late->names_size = (size_t)image->strtab.size;
-    names[late->names_size] = '\0';
-    names = NULL;
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!keep(late, &raw[i], &symbol[kept]))
-            continue;
-        if (raw[i].st_shndx < n_sections)
-            symbol[kept].limit = sections[raw[i].st_shndx].sh_addr + sections[raw[i].st_shndx].sh_size;
-        kept++;
-    }
-    qsort(symbol, kept, sizeof *symbol, by_address);
-    struct rf_elf_symbol *fit = realloc(symbol, (kept ? kept : 1) * sizeof *symbol);
-    late->symbol = fit ? fit : symbol;
-    late->n_symbols = kept;
-    while (late->n_addressed < kept && late->symbol[late->n_addressed].type != STT_TLS)
+    add(&t, image);
+    struct rf_image *embedded = image->has_symtab ? NULL : rf_elf_embedded(image);
+    if (embedded)
+        add(&t, embedded);
+    rf_image_close_file(embedded);
+    if (t.n)
+        qsort(t.symbol, t.n, sizeof *t.symbol, by_address);
+    struct rf_elf_symbol *fit = t.n ? realloc(t.symbol, t.n * sizeof *t.symbol) : NULL;
+    late->symbol = fit ? fit : t.symbol;
+    late->n_symbols = t.n;
+    late->names = t.names;
+    while (late->n_addressed < t.n && late->symbol[late->n_addressed].type != STT_TLS)
         late->n_addressed++;
-out:
-    free(raw);
-    free(sections);
-    free(names);
 }
 
 static void answer(const struct rf_image *image, const struct rf_elf_symbol *s, struct rf_symbol *out)

@@ -75,7 +75,7 @@ static bool same_user(const struct rf_process *p)
            effective == getuid() && saved == getuid();
 }
 
-void rf_explain_permission(const struct rf_process *p, struct rf_error *err)
+static void explain(const struct rf_process *p, struct rf_error *err)
 {
     struct stat owner;
     char theirs[64], ours[64];
@@ -108,4 +108,10 @@ void rf_explain_permission(const struct rf_process *p, struct rf_error *err)
         rf_hint(err, "a seccomp filter, a security module or a capability that it has and you have not forbids it");
         how_to_be_allowed(err);
     }
+}
+
+void rf_explain_permission(const struct rf_process *p, struct rf_error *err)
+{
+    explain(p, err);
+    rf_hint_container(p, err);
 }

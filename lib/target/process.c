@@ -28,6 +28,7 @@ static enum rf_status no_such(pid_t pid, struct rf_error *err)
 {
     rf_fail(err, RF_TARGET, ESRCH, "there is no process %d", (int)pid);
     rf_hint(err, "`rfprof check` lists the processes that can be profiled");
+    rf_hint_inner_pid(pid, err);
     return RF_TARGET;
 }
 

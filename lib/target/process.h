@@ -62,6 +62,19 @@ enum rf_status rf_maps_read(const struct rf_process *p, struct rf_maps *out, str
 void rf_maps_free(struct rf_maps *m);
 const struct rf_map *rf_maps_at(const struct rf_maps *m, uint64_t addr);
 
+/* How a process is set apart from us. */
+struct rf_container {
+    pid_t pid;   /* its number in a PID namespace of its own, else 0 */
+    bool mounts; /* it has a mount namespace of its own */
+    bool root;   /* its root directory is not ours: of its namespace, or by chroot(2) */
+};
+/* False when it is not. */
+bool rf_process_container(const struct rf_process *p, struct rf_container *c);
+/* Tells the user of a process in a container what to run where; else nothing. */
+void rf_hint_container(const struct rf_process *p, struct rf_error *err);
+/* Tells which processes have this number in a container. */
+void rf_hint_inner_pid(pid_t pid, struct rf_error *err);
+
 /* Explains an EPERM of attaching to p: uid, capability, Yama, dumpable or tracer; appends hints to err. */
 void rf_explain_permission(const struct rf_process *p, struct rf_error *err);
 

@@ -56,8 +56,10 @@ static void start(struct target *t, const char *library)
         skip();
     assert_int_equal(pipe(pipe_fd), 0);
     t->child = fork();
-    if (t->child == 0)
+    if (t->child == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0) /* when a test fails */
         child_says(pipe_fd[1], library ? path : NULL);
+    if (t->child == 0)
+        _exit(1);
     close(pipe_fd[1]);
     assert_int_equal(read(pipe_fd[0], &t->seen, sizeof t->seen), sizeof t->seen);
     close(pipe_fd[0]);
