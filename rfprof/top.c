@@ -17,7 +17,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Pages of a batch: columns, and lines at most. */
+/* Pages of a batch: columns, where it is no terminal that has its own, and lines at most. */
 enum { BATCH_WIDTH = 120, BATCH_HEIGHT = 44 };
 static const uint64_t SECOND = 1000000000;
 /* A page that takes long to make comes less often: the time between two is so many times what one takes. */
@@ -81,6 +81,15 @@ static void draw(struct top *t)
     screen_show(t->screen);
 }
 
+/* The size of the terminal, as far as it can be told. */
+static struct winsize terminal_size(void)
+{
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || !size.ws_col || !size.ws_row)
+        size = (struct winsize){.ws_col = 80, .ws_row = 24};
+    return size;
+}
+
 /* Makes a page and shows it. */
 static enum rf_status look(struct top *t, struct rf_error *err)
 {
@@ -93,7 +102,8 @@ static enum rf_status look(struct top *t, struct rf_error *err)
         draw(t);
     } else if (!t->screen) {
         struct top_page page = page_of(t, NULL);
-        status = batch_print(&page, BATCH_WIDTH, BATCH_HEIGHT, stdout, err);
+        size_t width = isatty(STDOUT_FILENO) ? terminal_size().ws_col : BATCH_WIDTH;
+        status = batch_print(&page, width, BATCH_HEIGHT, stdout, err);
     }
     uint64_t took = now_ns() - now, between = took * PAGE_SHARE > SECOND ? took * PAGE_SHARE : SECOND;
     while (t->next_page_ns <= now || t->next_page_ns < now + took)
@@ -237,15 +247,6 @@ static enum rf_status run(struct top *t, struct rf_error *err)
             wait_until(t, tick < t->next_page_ns ? tick : t->next_page_ns < t->end_ns ? t->next_page_ns : t->end_ns);
     }
     return status;
-}
-
-/* The size of the terminal, as far as it can be told. */
-static struct winsize terminal_size(void)
-{
-    struct winsize size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || !size.ws_col || !size.ws_row)
-        size = (struct winsize){.ws_col = 80, .ws_row = 24};
-    return size;
 }
 
 /* What is left to say at the end. Where the target ended, the last page stays to be read on the terminal, too. */

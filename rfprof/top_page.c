@@ -1,7 +1,8 @@
 /* top_page.c: how a page is laid out: what is left out first when there is little room, and where texts are cut.
  *
- * Texts come escaped out of the library: no control characters, valid UTF-8. What the locale cannot print, and what
- * would turn the direction of writing around, is a question mark. */
+ * Texts come escaped out of the library: no control characters, valid UTF-8. Quotes and backslashes are as they were,
+ * since nothing parses a page. What the locale cannot print, and what would turn the direction of writing around, is a
+ * question mark. */
 #include "top.h"
 
 #include <inttypes.h>
@@ -36,6 +37,8 @@ static struct letter letter_at(struct rf_text t, size_t at)
 {
     wchar_t c;
     mbstate_t state = {0};
+    if (t.n - at >= 2 && t.s[at] == '\\' && (t.s[at + 1] == '"' || t.s[at + 1] == '\\'))
+        return (struct letter){t.s + at + 1, 1, 2, 1};
     size_t n = mbrtowc(&c, t.s + at, t.n - at, &state);
     bool whole = n && n != (size_t)-1 && n != (size_t)-2;
     int width = whole ? wcwidth(c) : -1;
@@ -139,9 +142,14 @@ static void put_head(const struct top_page *page, struct line *line, const char 
 static void put_first_line(const struct top_page *page, struct line *line)
 {
     const struct top_model *m = page->model;
+    const struct rf_account *a = &m->account;
+    uint64_t lost = a->lost_exited + a->lost_timeout + a->lost_traced + a->lost_other;
     char s[200];
-    snprintf(s, sizeof s, "rfprof %d  %.0f s  %.4g Hz%s  %" PRIu64 " samples", page->options->pid, m->all_s, m->rate,
-             m->rate < page->options->rate ? " (lowered: --max-stop)" : "", m->account.samples);
+    int n = snprintf(s, sizeof s, "rfprof %d  %.0f s  %.4g Hz%s  %" PRIu64 " samples", page->options->pid, m->all_s,
+                     m->rate, m->rate < page->options->rate ? " (lowered: --max-stop)" : "", a->samples);
+    if (lost)
+        snprintf(s + n, sizeof s - (size_t)n, ", %" PRIu64 " lost%s", lost,
+                 a->lost_traced > lost / 2 ? " to another tracer" : "");
     put_head(page, line, s);
 }
 
@@ -160,9 +168,13 @@ static void put_cpu_line(const struct top_page *page, struct line *line)
 {
     const struct top_model *m = page->model;
     char s[200];
-    snprintf(s, sizeof s, "CPU %.0f%% (all %.0f%%)  held %.2f%%  %u thread%s",
-             percent(m->lately_charged_ns, m->lately_s * 1e9), percent(m->account.charged_ns, m->all_s * 1e9),
-             percent(m->lately_held_ns, m->lately_s * 1e9), m->account.threads, m->account.threads == 1 ? "" : "s");
+    int n = snprintf(s, sizeof s, "CPU %.0f%% (all %.0f%%)  held %.2f%%  ",
+                     percent(m->lately_charged_ns, m->lately_s * 1e9), percent(m->account.charged_ns, m->all_s * 1e9),
+                     percent(m->lately_held_ns, m->lately_s * 1e9));
+    if (m->account.threads)
+        snprintf(s + n, sizeof s - (size_t)n, "%u thread%s", m->account.threads, m->account.threads == 1 ? "" : "s");
+    else
+        snprintf(s + n, sizeof s - (size_t)n, "ended");
     put(line, STYLE_PLAIN, s);
     for (size_t i = 0; i < m->threads->n && m->threads->row[i].since.self_ns; i++) {
         const struct rf_listed *t = &m->threads->row[i];
@@ -364,6 +376,10 @@ void page_draw(const struct top_page *page, const struct top_paper *paper)
     }
     if (left > 1)
         put_titles(page, &c, &line);
+    if (left > 2 && !m->rows->n && !m->account.samples && m->all_s >= 1) {
+        put(&line, STYLE_PLAIN, "no samples yet: it sleeps, or waits for a CPU");
+        end(&line);
+    }
     for (size_t i = page->from; left > 2 && i < m->rows->n && i < page->from + n; i++)
         put_row(m, &m->rows->row[i], &c, &line);
 }

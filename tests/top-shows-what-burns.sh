@@ -59,7 +59,7 @@ open_terminal 120 30
 start_top
 see 'samples|without ncurses'
 ! screen | grep -q 'without ncurses' || skip 'built without ncurses'
-see "^rfprof $target  .* samples .*\\? help$"
+see "^rfprof $target  .* samples.*\\? help$"
 see '^CPU [0-9]+% .* held [0-9.]+%  1 thread: main'
 see '^last 5 s +all .* by line'
 see '^ \*self +total +self +total +where +fn +source'
@@ -132,9 +132,14 @@ fits 80 24 'ratio-lib.rfl:3 +heavy +\(burn 12\)'
 fits 40 10 '%  (ratio|..io)-lib.rfl:3 +heavy$'
 fits 40 5 "^$target CPU .* by line, last .* \\? help$"
 see 'heavy$'
+press Down Down
+gone 'heavy'
+see 'outer$'
+press Home
+see 'heavy$'
 fits 20 2 "^$target"
 fits 120 30 '^ \*self +total +self +total'
-see "^rfprof $target  .* samples .*\\? help$"
+see "^rfprof $target  .* samples.*\\? help$"
 
 # the ways out
 press q
@@ -150,7 +155,7 @@ see 'Stopped'
 untouched "$target" || fail "the target is held while top is stopped"
 press fg Enter
 see '^ \*self'
-for signal in TERM HUP QUIT; do
+for signal in TERM HUP; do
     pid=$(pgrep -P "$("${tmux[@]}" display-message -p '#{pane_pid}')" rfprof) || fail "which process is top?"
     kill -s "$signal" "$pid"
     restored 0
