@@ -1,6 +1,7 @@
 /* options.c: the table of options, and the parser that is made from it. */
 #include "options.h"
 #include "console.h"
+#include "control.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -54,6 +55,13 @@ static bool take_max_stop(struct options *o, const char *text)
 static bool take_snapshot(struct options *o, const char *text)
 {
     return number(text, 0.1, 1e9, &o->snapshot);
+}
+
+static bool take_owner(struct options *o, const char *text)
+{
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_");
+    o->owner = text;
+    return n > 0 && n <= OWNER_MAX && !text[n];
 }
 
 static bool take_output(struct options *o, const char *text)
@@ -190,43 +198,45 @@ static bool take_version(struct options *o, const char *text)
     return o->version = true;
 }
 
-enum { BY = OPTION_LONG_ONLY, COLUMNS, FULL_PATHS, NO_TEXT, SNAPSHOT, MAX_STOP, NO_CATALOG, BATCH, VERSION };
+enum { BY = OPTION_LONG_ONLY, COLUMNS, FULL_PATHS, NO_TEXT, SNAPSHOT, MAX_STOP, NO_CATALOG, BATCH, OWNER, VERSION };
 
 enum { ANY_VERB = -1 };
 
 static const struct option_row rows[] = {
-    {'p', "pid", "PID", "the process to sample, decimal or 0x hex", FOR_RECORD | FOR_TOP | FOR_CHECK, take_pid,
-     "a process id, decimal or 0x hex", NULL},
+    {'p', "pid", "PID", "the process to sample, decimal or 0x hex", FOR_RECORDING | FOR_STOP | FOR_TOP | FOR_CHECK,
+     take_pid, "a process id, decimal or 0x hex", NULL},
     {'d', "duration", "SEC", "how long, fractions allowed (default: until Ctrl-C or the target ends)",
-     FOR_RECORD | FOR_TOP, take_duration, "seconds, more than 0", NULL},
-    {'r', "rate", "HZ", "samples per second and thread, 1 to 10000 (default 100)", FOR_RECORD | FOR_TOP, take_rate,
+     FOR_RECORDING | FOR_TOP, take_duration, "seconds, more than 0", NULL},
+    {'r', "rate", "HZ", "samples per second and thread, 1 to 10000 (default 100)", FOR_RECORDING | FOR_TOP, take_rate,
      "a number from 1 to 10000", NULL},
-    {'o', "output", "FILE", "write there, the format by the extension; may be repeated; - is stdout", FOR_RECORD,
+    {'o', "output", "FILE", "write there, the format by the extension; may be repeated; - is stdout", FOR_RECORDING,
      take_output, "a file name that was not given before, 16 at most", NULL},
-    {'f', "format", "NAME", "format of stdout, or of files whose extension says nothing", FOR_RECORD, take_format,
+    {'f', "format", "NAME", "format of stdout, or of files whose extension says nothing", FOR_RECORDING, take_format,
      "one of the formats that rfprof --help lists", NULL},
-    {'i', "idle", NULL, "wall-clock time: sleeping threads too; they are stopped once and may see EINTR", FOR_RECORD,
+    {'i', "idle", NULL, "wall-clock time: sleeping threads too; they are stopped once and may see EINTR", FOR_RECORDING,
      take_idle, NULL, NULL},
-    {BY, "by", "VIEW", "what rows are (default line), see below", FOR_RECORD | FOR_TOP, take_by, "one of", rf_views},
-    {'F', "functions", NULL, "short for --by fn", FOR_RECORD, take_functions, NULL, NULL},
-    {'n', "native", NULL, "the C functions that run, below the Rayfall frames", FOR_RECORD, take_native, NULL, NULL},
-    {COLUMNS, "columns", "LIST", "further columns of tables, see below; commas between them", FOR_RECORD, take_columns,
-     "names out of", rf_columns},
-    {'t', "threads", NULL, "keep threads apart: roots of stacks, a column of tables", FOR_RECORD, take_threads, NULL,
+    {BY, "by", "VIEW", "what rows are (default line), see below", FOR_RECORDING | FOR_TOP, take_by, "one of", rf_views},
+    {'F', "functions", NULL, "short for --by fn", FOR_RECORDING, take_functions, NULL, NULL},
+    {'n', "native", NULL, "the C functions that run, below the Rayfall frames", FOR_RECORDING, take_native, NULL, NULL},
+    {COLUMNS, "columns", "LIST", "further columns of tables, see below; commas between them", FOR_RECORDING,
+     take_columns, "names out of", rf_columns},
+    {'t', "threads", NULL, "keep threads apart: roots of stacks, a column of tables", FOR_RECORDING, take_threads, NULL,
      NULL},
-    {FULL_PATHS, "full-paths", NULL, "file names as seen from the target's working directory", FOR_RECORD | FOR_TOP,
+    {FULL_PATHS, "full-paths", NULL, "file names as seen from the target's working directory", FOR_RECORDING | FOR_TOP,
      take_full_paths, NULL, NULL},
-    {NO_TEXT, "no-text", NULL, "a number in place of text that clients sent", FOR_RECORD | FOR_TOP, take_no_text, NULL,
-     NULL},
-    {SNAPSHOT, "snapshot", "SEC", "rewrite the files every SEC seconds, each as a whole", FOR_RECORD, take_snapshot,
+    {NO_TEXT, "no-text", NULL, "a number in place of text that clients sent", FOR_RECORDING | FOR_TOP, take_no_text,
+     NULL, NULL},
+    {SNAPSHOT, "snapshot", "SEC", "rewrite the files every SEC seconds, each as a whole", FOR_RECORDING, take_snapshot,
      "seconds, 0.1 or more", NULL},
     {MAX_STOP, "max-stop", "PERCENT", "lower the rate when any thread is held for longer (default 5)",
-     FOR_RECORD | FOR_TOP, take_max_stop, "a share in percent, 0.01 to 100", NULL},
+     FOR_RECORDING | FOR_TOP, take_max_stop, "a share in percent, 0.01 to 100", NULL},
     {NO_CATALOG, "no-catalog", NULL, "derive the layout from the target's code, also when its release is known",
-     FOR_RECORD | FOR_TOP | FOR_CHECK, take_no_catalog, NULL, NULL},
+     FOR_RECORDING | FOR_TOP | FOR_CHECK, take_no_catalog, NULL, NULL},
     {BATCH, "batch", NULL, "pages as text, without taking the terminal over", FOR_TOP, take_batch, NULL, NULL},
-    {'q', "quiet", NULL, "no status on stderr, only errors", FOR_RECORD, take_quiet, NULL, NULL},
-    {'v', "verbose", NULL, "say what was found and how well it went", FOR_RECORD, take_verbose, NULL, NULL},
+    {OWNER, "owner", "NAME", "whose recording it is (default: the login session's)", FOR_START | FOR_STOP, take_owner,
+     "letters, digits, '.', '-' and '_', 64 at most", NULL},
+    {'q', "quiet", NULL, "no status on stderr, only errors", FOR_RECORDING | FOR_STOP, take_quiet, NULL, NULL},
+    {'v', "verbose", NULL, "say what was found and how well it went", FOR_RECORDING, take_verbose, NULL, NULL},
     {'h', "help", NULL, "this text", (unsigned)ANY_VERB, take_help, NULL, NULL},
     {VERSION, "version", NULL, "the version of rfprof", (unsigned)ANY_VERB, take_version, NULL, NULL},
 };

@@ -7,7 +7,8 @@
 #include "rfprof.h"
 
 enum { OUTPUTS_MAX = 16 };
-enum { FOR_RECORD = 1, FOR_CHECK = 2, FOR_LAYOUT = 4, FOR_TOP = 8 };
+enum { FOR_RECORD = 1, FOR_CHECK = 2, FOR_LAYOUT = 4, FOR_TOP = 8, FOR_START = 16, FOR_STOP = 32 };
+enum { FOR_RECORDING = FOR_RECORD | FOR_START };
 
 struct options {
     pid_t pid;       /* 0: not given */
@@ -22,6 +23,7 @@ struct options {
     size_t n_outputs;
     const struct rf_format *format; /* NULL: not given */
     const char *file;               /* layout: the ELF file */
+    const char *owner;              /* start, stop: whose recording it is; NULL: not given */
     char *const *command;           /* the program to start, behind "--"; NULL: not given */
     bool batch;                     /* top: text, not a screen */
     bool no_catalog, quiet, verbose, help, version;

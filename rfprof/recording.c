@@ -22,6 +22,8 @@ static enum rf_status prepare_outputs(struct recording *r, struct rf_error *err)
     const char *const *name = o->n_outputs ? o->output : standard;
     size_t n = o->n_outputs ? o->n_outputs : 1;
     enum rf_status status = RF_OK;
+    if (r->background && !o->n_outputs && r->begin_ns == 0)
+        return RF_OK;
     for (size_t i = 0; i < n && status == RF_OK; i++)
         status = output_prepare(&r->output[r->n_outputs++], name[i], o->format, err);
     return status;
@@ -165,7 +167,7 @@ static void tell_beginning(const struct recording *r)
 {
     const struct options *o = r->options;
     char how_long[64];
-    snprintf(how_long, sizeof how_long, r->starting ? "until it ends" : "until Ctrl-C or its end");
+    snprintf(how_long, sizeof how_long, r->starting || r->background ? "until it ends" : "until Ctrl-C or its end");
     if (o->duration > 0)
         snprintf(how_long, sizeof how_long, "for %g s", o->duration);
     note("sampling %d at %g Hz %s", o->pid, o->rate, how_long);
@@ -186,7 +188,7 @@ static void tell_beginning(const struct recording *r)
 static enum rf_status finish(struct recording *r, struct rf_error *err)
 {
     struct rf_render how = looks(r);
-    enum rf_status status = RF_OK;
+    enum rf_status status = r->n_outputs ? RF_OK : prepare_outputs(r, err);
     for (size_t i = 0; i < r->n_outputs && status == RF_OK; i++)
         status = output_render(&r->output[i], rf_session_profile(r->session), &how, err);
     rf_session_close(r->session);
@@ -252,10 +254,11 @@ static struct rf_session_options wishes(const struct recording *r)
     how.want_native = o->native || o->view == RF_VIEW_NATIVE;
     how.want_builtin = o->view == RF_VIEW_BUILTIN;
     how.want_threads = o->threads || o->view == RF_VIEW_THREAD || asks_for(o, RF_COLUMN_THREAD);
-    for (size_t i = 0; i < r->n_outputs; i++) {
-        how.want_log |= (r->output[i].format->wants & RF_WANTS_LOG) != 0;
-        how.want_native |= (r->output[i].format->wants & RF_WANTS_NATIVE) != 0;
-    }
+    unsigned wants = o->format ? o->format->wants : 0;
+    for (size_t i = 0; i < r->n_outputs; i++)
+        wants |= r->output[i].format->wants;
+    how.want_log = (wants & RF_WANTS_LOG) != 0;
+    how.want_native |= (wants & RF_WANTS_NATIVE) != 0;
     return how;
 }
 
@@ -299,6 +302,8 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
     clear_progress(r);
     rf_session_account(r->session, &account);
     r->state = target_state(r->session);
+    if (r->ended)
+        r->ended(r->ctx);
     bool started = rf_session_started(r->session, &never) == RF_OK;
     status = finish(r, &unwritten);
     if (!o->quiet)

@@ -31,12 +31,14 @@ struct recording {
     uint64_t started_ns; /* when the program began, on CLOCK_MONOTONIC */
     struct recording_watch watch[WATCHES_MAX];
     size_t n_watches;
-    bool starting;  /* the process need not run rayforce yet: see struct rf_session_options */
-    bool to_stderr; /* what would go to stdout, which is another's */
-    void *ctx;      /* of the hooks, each of which may be NULL */
+    bool starting;   /* the process need not run rayforce yet: see struct rf_session_options */
+    bool to_stderr;  /* what would go to stdout, which is another's */
+    bool background; /* stdout is looked at when the recording has ended, and `rfprof stop` is how to end it */
+    void *ctx;       /* of the hooks, each of which may be NULL */
     /* The session is open: from here on nothing of the target is missed. An error ends it before the first tick. */
     enum rf_status (*opened)(void *ctx, struct rf_error *err);
     void (*begun)(void *ctx); /* the first tick was taken, whether it found something running or not */
+    void (*ended)(void *ctx); /* the last tick was taken; nothing has been said or written about it yet */
     /* A signal arrived that would end the recording; sent: by a process, not by the terminal. False: it does not. */
     bool (*signalled)(void *ctx, int number, bool sent);
 

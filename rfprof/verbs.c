@@ -11,6 +11,12 @@ static const struct verb verbs[] = {
      "  rfprof -p 4242 -d 30 > cpu.tsv                rows for a database\n"
      "  rfprof -p 4242 -d 30 | flamegraph.pl > cpu.svg\n"
      "  rfprof -o cpu.tsv -- rayforce script.rfl      a program from its first line on\n"},
+    {"start", "start -p PID [-o FILE]... [options]", "begin a recording in the background", FOR_START, verb_start,
+     "example:\n"
+     "  rfprof start -p 4242\n"
+     "  rfprof stop -p 4242 > cpu.tsv\n"},
+    {"stop", "stop -p PID", "end it: the files are complete, and without -o the profile goes to stdout", FOR_STOP,
+     verb_stop, NULL},
     {"top", "top -p PID [--batch] [options]", "what burns the CPU now: a page each second, ? says what the keys do",
      FOR_TOP, verb_top,
      "keys: Tab the next view, s self, t total, w last seconds or all, space pause, ? help, q leave\n"},

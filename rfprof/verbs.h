@@ -21,6 +21,8 @@ const struct verb *verbs_table(void);
 const struct verb *verb_named(const char *name);
 
 int verb_record(const struct options *o, uint64_t started_ns);
+int verb_start(const struct options *o, uint64_t started_ns);
+int verb_stop(const struct options *o, uint64_t started_ns);
 int verb_check(const struct options *o, uint64_t started_ns);
 int verb_top(const struct options *o, uint64_t started_ns);
 int verb_layout(const struct options *o, uint64_t started_ns);

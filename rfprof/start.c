@@ -1,0 +1,209 @@
+/* start.c: rfprof start: a recording in the background. The command returns after the first tick; what stays is the
+ * recorder, a process of its own session and with none of the caller's descriptors, which does what `record` does until
+ * it is stopped (stop.c), taken over by a later start, or its target ends. */
+#include "console.h"
+#include "control.h"
+#include "recording.h"
+#include "remains.h"
+#include "target.h"
+#include "verbs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HAND_OVER_MS = 5000, FIRST_FREE_FD = 4 };
+
+struct recorder {
+    struct recording recording;
+    struct options options;
+    struct control_place place;
+    char owner[OWNER_MAX + 1];
+    int starter; /* `rfprof start` waits here for the exit code; -1 once it has it */
+    int listener, connection;
+    ino_t socket; /* of the listener's file: is it still ours? */
+    enum { BY_ITSELF, STOPPED, HANDED_OVER, TAKEN } end;
+    char kind[OWNER_MAX + 16]; /* of what remains; empty: nothing does */
+};
+
+/* Nothing of the caller's lives on in us: a target that runs this has its listening socket among its descriptors. The
+ * working directory stays, since names of files are relative to it. */
+static void detach(int *starter)
+{
+    sigset_t none;
+    setsid();
+    for (int s = 1; s < NSIG; s++)
+        signal(s, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (*starter != FIRST_FREE_FD - 1)
+        dup3(*starter, FIRST_FREE_FD - 1, O_CLOEXEC);
+    *starter = FIRST_FREE_FD - 1;
+    close_range(FIRST_FREE_FD, ~0U, 0);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    dup2(null, STDIN_FILENO);
+    dup2(null, STDOUT_FILENO);
+    close(null);
+}
+
+/* --- the recording's hooks -------------------------------------------------------------------------------- */
+
+/* True: the recording is to end. What it says from here on goes to whoever asked for that. */
+static bool serve(void *ctx)
+{
+    struct recorder *c = ctx;
+    struct control_message m;
+    int fd[2], connection = control_accept(c->listener, &m, fd);
+    if (connection < 0)
+        return false;
+    bool stop = m.wish == CONTROL_STOP, same = !strcmp(m.owner, c->owner);
+    c->connection = connection;
+    if (stop)
+        c->options.quiet = m.quiet != 0;
+    c->end = stop ? STOPPED : same ? HANDED_OVER : TAKEN;
+    if (stop)
+        dup2(fd[0], STDOUT_FILENO);
+    if (stop || same)
+        dup2(fd[1], STDERR_FILENO);
+    close(fd[0]);
+    close(fd[1]);
+    if (c->end == TAKEN)
+        remains_taken_kind(c->owner, c->kind, sizeof c->kind);
+    return true;
+}
+
+static void say_who(const struct recorder *c)
+{
+    if (c->end == TAKEN)
+        note("another start took %d over, and its recording goes on: nothing was stopped; what this one had %s",
+             c->options.pid, c->options.n_outputs ? "is in its files" : "follows on stdout");
+    else if (c->end == HANDED_OVER)
+        note("the earlier recording of %d ends here%s", c->options.pid,
+             c->options.n_outputs ? "" : "; it had no -o, so its profile is gone");
+}
+
+static void ended(void *ctx)
+{
+    struct recorder *c = ctx;
+    if (c->end == BY_ITSELF && c->starter < 0)
+        snprintf(c->kind, sizeof c->kind, "%s", REMAINS_ENDED);
+    if (c->kind[0] && !remains_begin(&c->place, c->kind))
+        c->kind[0] = '\0';
+    say_who(c);
+}
+
+/* One recording per target. An earlier recorder writes what it has and lets go, before this one is to be found. */
+static enum rf_status take_over(void *ctx, struct rf_error *err)
+{
+    struct recorder *c = ctx;
+    char path[700];
+    struct stat st = {0};
+    struct control_message m = {.wish = CONTROL_TAKE_OVER, .quiet = c->options.quiet};
+    memcpy(m.owner, c->owner, sizeof m.owner);
+    control_lock(&c->place);
+    int earlier = control_connect(&c->place);
+    if (earlier >= 0) {
+        if (control_ask(earlier, &m, HAND_OVER_MS) < 0)
+            note("the earlier recorder of %d did not answer", c->options.pid);
+        close(earlier);
+    }
+    remains_remove(&c->place, REMAINS_ENDED);
+    remains_taken_kind(c->owner, path, sizeof path);
+    remains_remove(&c->place, path);
+    c->listener = control_listen(&c->place, err);
+    control_path(&c->place, "sock", path, sizeof path);
+    if (c->listener >= 0 && stat(path, &st) == 0)
+        c->socket = st.st_ino;
+    control_unlock(&c->place);
+    c->recording.watch[0] = (struct recording_watch){c->listener, serve, c};
+    c->recording.n_watches = 1;
+    return c->listener >= 0 ? RF_OK : err->status;
+}
+
+static void begun(void *ctx)
+{
+    struct recorder *c = ctx;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    fflush(stderr);
+    dup2(null, STDERR_FILENO);
+    close(null);
+    control_answer(c->starter, 0);
+    close(c->starter);
+    c->starter = -1;
+}
+
+/* --- the recorder ----------------------------------------------------------------------------------------- */
+
+/* Somebody who is just taking over has the lock, and replaces the socket. */
+static void remove_socket(const struct recorder *c)
+{
+    char path[700];
+    struct stat st;
+    control_path(&c->place, "sock", path, sizeof path);
+    if (c->listener < 0 || c->end == TAKEN || c->end == HANDED_OVER || !control_try_lock(&c->place))
+        return;
+    if (stat(path, &st) == 0 && st.st_ino == c->socket)
+        unlink(path);
+    control_unlock(&c->place);
+}
+
+static _Noreturn void record(struct recorder *c)
+{
+    c->recording = (struct recording){.options = &c->options,
+                                      .started_ns = now_ns(),
+                                      .background = true,
+                                      .ctx = c,
+                                      .opened = take_over,
+                                      .begun = begun,
+                                      .ended = ended};
+    detach(&c->starter);
+    struct rf_error err = {0};
+    enum rf_status status = control_open(&c->place, c->options.pid, true, &err);
+    int code = status == RF_OK ? recording_run(&c->recording) : complain(&err);
+    fflush(stderr);
+    if (c->kind[0])
+        remains_end(&c->place, c->kind, c->end == TAKEN ? RF_TARGET : code);
+    remove_socket(c);
+    control_answer(c->starter >= 0 ? c->starter : c->connection, code);
+    _exit(code);
+}
+
+int verb_start(const struct options *o, uint64_t started_ns)
+{
+    (void)started_ns;
+    struct recorder c = {.options = *o, .starter = -1, .listener = -1, .connection = -1};
+    struct rf_error err = {0};
+    int pair[2];
+    unsigned char code;
+    if (!o->pid)
+        return complain_usage("which process? -p PID is missing (rfprof alone lists those that can be profiled)");
+    for (size_t i = 0; i < o->n_outputs; i++)
+        if (!strcmp(o->output[i], "-") || !strcmp(o->output[i], "/dev/stdout"))
+            return complain_usage("a recorder in the background has no stdout: without -o, that of rfprof stop gets "
+                                  "the profile");
+    c.options.pid = process_of(o->pid);
+    if (o->owner)
+        snprintf(c.owner, sizeof c.owner, "%s", o->owner);
+    else
+        control_default_owner(c.owner);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return complain((rf_fail(&err, RF_FAILURE, errno, "socketpair: %s", strerror(errno)), &err));
+    fflush(NULL);
+    pid_t recorder = fork();
+    if (recorder == 0) {
+        c.starter = pair[1];
+        record(&c);
+    }
+    close(pair[1]);
+    if (recorder < 0)
+        return complain((rf_fail(&err, RF_FAILURE, errno, "cannot fork: %s", strerror(errno)), &err));
+    if (recv(pair[0], &code, 1, 0) != 1)
+        return complain((rf_fail(&err, RF_FAILURE, 0, "the recorder, process %d, ended unexpectedly", recorder), &err));
+    if (code == 0 && !o->quiet)
+        note("the recorder is process %d; rfprof stop -p %d ends the recording", recorder, c.options.pid);
+    return code;
+}

@@ -1,0 +1,124 @@
+#!/bin/bash
+# A recording in the background: start returns after the first tick, stop when the files are complete. The recorder has a
+# session of its own and nothing of the caller's; a later start takes over, and the earlier one's stop says so and
+# changes nothing; it ends with its target and keeps what it has.
+. "$(dirname "$0")/fake.bash"
+
+folder=${XDG_RUNTIME_DIR:-/nowhere}/rfprof
+[ -w "${XDG_RUNTIME_DIR:-/nowhere}" ] || folder=/tmp/rfprof-$(id -u)
+[ "$(id -u)" != 0 ] || folder=/run/rfprof
+
+# start_recorder OPTION...: sets $recorder.
+start_recorder() {
+    expect_exit 0 "$RFPROF" start -p "$target" "$@"
+    recorder=$(sed -n 's/.*the recorder is process \([0-9]*\);.*/\1/p' "$scratch/err")
+    [ -n "$recorder" ] || fail "start did not name its recorder: $(cat "$scratch/err")"
+    started+=("$recorder")
+    [ ! -s "$scratch/out" ] || fail "start wrote to stdout: $(cat "$scratch/out")"
+}
+
+# gone [PID]: it ends, the recorder unless another is named.
+gone() {
+    local _
+    for _ in $(seq 100); do
+        [ -e "/proc/${1:-$recorder}" ] || return 0
+        sleep 0.05
+    done
+    fail "the recorder is still there"
+}
+
+# burn MS: until the target has used so much CPU time more.
+burn() {
+    local until _
+    until=$(($(cpu_ms "$target") + $1))
+    for _ in $(seq 400); do
+        [ "$(cpu_ms "$target")" -lt "$until" ] || return 0
+        sleep 0.05
+    done
+    fail "the target does not run"
+}
+stop() { expect_exit "$1" "$RFPROF" stop -p "$target" "${@:2}"; }
+
+fake ratio
+stop 4
+says 'no recording'
+exec 9>"$scratch/of-the-caller"
+start_recorder -r 500 --max-stop 100
+exec 9>&-
+[ "$(ps -o sid= -p "$recorder" | tr -d ' ')" = "$recorder" ] || fail "not in a session of its own"
+for fd in 0 1 2; do
+    [ "$(readlink "/proc/$recorder/fd/$fd")" = /dev/null ] || fail "its descriptor $fd: $(readlink "/proc/$recorder/fd/$fd")"
+done
+# shellcheck disable=SC2012
+! ls -l "/proc/$recorder/fd" | grep -q "$scratch" || fail "it has a descriptor of the caller's"
+[ "$(stat -c %a "$folder" "$folder/$target"-*.sock | tr '\n' ' ')" = '700 600 ' ] || fail "modes: $(ls -la "$folder")"
+burn 300
+stop 0
+says 'explained: '
+is_tsv "$scratch/out"
+grep -q '^ratio-lib.rfl	3	heavy	' "$scratch/out" || fail "no line of it is there: $(cat "$scratch/out")"
+gone
+stop 4
+untouched "$target" || fail "the target was left stopped or traced"
+
+# With -o stdout gets nothing; the files are there when stop returns.
+expect_exit 2 "$RFPROF" start -p "$target" -o -
+start_recorder -r 500 --max-stop 100 -o "$scratch/a.tsv" -o "$scratch/a.folded"
+burn 200
+stop 0 -q
+[ ! -s "$scratch/out" ] && [ ! -s "$scratch/err" ] || fail "stop -q said something"
+is_tsv "$scratch/a.tsv"
+[ -s "$scratch/a.folded" ] || fail "the second file is empty"
+gone
+
+# Two who know nothing of each other.
+start_recorder --owner one -r 500 --max-stop 100 -o "$scratch/one.tsv"
+burn 200
+start_recorder --owner two -r 500 --max-stop 100 -o "$scratch/two.tsv"
+is_tsv "$scratch/one.tsv"
+stop 4 --owner one
+says 'another start took'
+[ -e "/proc/$recorder" ] && [ ! -e "$scratch/two.tsv" ] || fail "the earlier one's stop changed something"
+burn 200
+stop 0 --owner two
+is_tsv "$scratch/two.tsv"
+stop 4 --owner one
+says 'no recording'
+
+# The same one again, and one whose recorder was killed.
+start_recorder
+earlier=$recorder
+start_recorder
+gone "$earlier"
+kill -KILL "$recorder"
+gone
+stop 4
+start_recorder -r 500 --max-stop 100
+burn 200
+stop 0
+
+# It ends by itself: after -d, and with its target. A target that does not run has its first tick, too.
+start_recorder -d 1 -r 500 --max-stop 100
+gone
+stop 0
+is_tsv "$scratch/out"
+kill -STOP "$target"
+start_recorder
+stop 5
+[ "$(cat "$scratch/out")" = "$header" ] || fail "not just the header: $(cat "$scratch/out")"
+kill -CONT "$target"
+start_recorder -r 500 --max-stop 100 -o "$scratch/end.tsv"
+burn 200
+end "$target"
+gone
+is_tsv "$scratch/end.tsv"
+stop 0
+says "$target ended"
+[ -z "$(ls -A "$folder" | grep "^$target-")" ] || fail "left behind: $(ls -A "$folder")"
+
+expect_exit 4 "$RFPROF" start -p "$target"
+says 'no process'
+expect_exit 4 "$RFPROF" start -p $$
+says 'not a rayforce process'
+expect_exit 2 "$RFPROF" stop
+expect_exit 2 "$RFPROF" start -p $$ --owner 'a/b'
