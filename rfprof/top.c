@@ -9,9 +9,11 @@
 #include "verbs.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <locale.h>
 #include <math.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -90,25 +92,53 @@ static struct winsize terminal_size(void)
     return size;
 }
 
+/* Writes to stdout, in pieces that a pipe takes at once when it has room. While nobody reads, a signal ends the program
+ * as it always does. */
+static enum rf_status put_out(const struct top *t, const char *bytes, size_t n, struct rf_error *err)
+{
+    while (n) {
+        struct pollfd fds[] = {{STDOUT_FILENO, POLLOUT, 0}, {t->signals, POLLIN, 0}};
+        if (poll(fds, 2, -1) > 0 && !fds[0].revents)
+            sigprocmask(SIG_UNBLOCK, &t->caught, NULL);
+        if (!fds[0].revents)
+            continue;
+        ssize_t written = write(STDOUT_FILENO, bytes, n < PIPE_BUF ? n : PIPE_BUF);
+        if (written < 0 && errno != EINTR && errno != EAGAIN)
+            return rf_fail(err, RF_FAILURE, errno, "cannot write to stdout: %s", strerror(errno));
+        bytes += written > 0 ? written : 0;
+        n -= written > 0 ? (size_t)written : 0;
+    }
+    return RF_OK;
+}
+
+static enum rf_status print(const struct top *t, size_t width, size_t height, struct rf_error *err)
+{
+    struct top_page page = page_of(t, NULL);
+    char *bytes;
+    size_t n;
+    enum rf_status status = batch_print(&page, width, height, &bytes, &n, err);
+    if (status == RF_OK)
+        status = put_out(t, bytes, n, err);
+    free(bytes);
+    return status;
+}
+
 /* Makes a page and shows it. */
 static enum rf_status look(struct top *t, struct rf_error *err)
 {
     uint64_t now = now_ns();
-    enum rf_status status = model_look(&t->model, t->session, now, err);
+    enum rf_status status = t->paused ? RF_OK : model_look(&t->model, t->session, now, err);
     if (status != RF_OK)
         return status;
+    uint64_t cost = (now_ns() - now) * PAGE_SHARE, between = cost > SECOND ? cost : SECOND;
     t->page_ns = now;
-    if (t->screen && !t->paused) {
-        draw(t);
-    } else if (!t->screen) {
-        struct top_page page = page_of(t, NULL);
-        size_t width = isatty(STDOUT_FILENO) ? terminal_size().ws_col : BATCH_WIDTH;
-        status = batch_print(&page, width, BATCH_HEIGHT, stdout, err);
-    }
-    uint64_t took = now_ns() - now, between = took * PAGE_SHARE > SECOND ? took * PAGE_SHARE : SECOND;
-    while (t->next_page_ns <= now || t->next_page_ns < now + took)
-        t->next_page_ns += between;
-    return status;
+    t->next_page_ns += between;
+    if (t->next_page_ns <= now) /* this one was late */
+        t->next_page_ns = now + between;
+    if (!t->screen)
+        return print(t, isatty(STDOUT_FILENO) ? terminal_size().ws_col : BATCH_WIDTH, BATCH_HEIGHT, err);
+    draw(t);
+    return RF_OK;
 }
 
 /* Ctrl-Z: the terminal first, then as the signal always does. Returns when the program goes on. */
@@ -173,7 +203,8 @@ static bool obey(struct top *t, enum screen_key key)
         return true;
     case PRESSED_PAUSE:
         t->paused = !t->paused;
-        return !t->paused;
+        t->next_page_ns = t->paused ? t->next_page_ns : 0; /* at once */
+        return false;
     case PRESSED_HELP:
         t->help = true;
         return false;
@@ -259,11 +290,10 @@ static enum rf_status last_page(struct top *t, struct rf_error *err)
     if (t->options->batch && (state != RF_RUNNING || !all_said)) {
         status = look(t, err);
     } else if (state != RF_RUNNING) {
-        struct top_page page = page_of(t, NULL);
         status = model_look(&t->model, t->session, now_ns(), err);
         /* a line below it says what happened, and the prompt needs another */
         if (status == RF_OK)
-            status = batch_print(&page, size.ws_col, size.ws_row > 5 ? size.ws_row - 3u : 2u, stdout, err);
+            status = print(t, size.ws_col, size.ws_row > 5 ? size.ws_row - 3u : 2u, err);
     }
     if (state != RF_RUNNING)
         note(state == RF_EXECED ? "%d executed another program" : "%d ended", t->options->pid);
@@ -307,15 +337,14 @@ int verb_top(const struct options *o, uint64_t started_ns)
     if (o->view == RF_VIEW_EXPR)
         return complain_usage("--by expr: top has rows by line, with their text, but not by expression");
     own.pid = process_of(o->pid);
+    if (own.pid != o->pid)
+        note("%d is a thread of process %d, which is sampled", o->pid, own.pid);
     enum rf_status status = show(&t, &err);
     screen_close(t.screen);
     model_end(&t.model);
     rf_session_close(t.session);
     if (t.signals >= 0)
         close(t.signals);
-    if (status == RF_FAILURE && err.errnum == EPIPE) { /* the reader left: no reason to complain */
-        clearerr(stdout);
-        return 0;
-    }
-    return status == RF_OK ? 0 : complain(&err);
+    bool reader_left = status == RF_FAILURE && err.errnum == EPIPE;
+    return status == RF_OK || reader_left ? 0 : complain(&err);
 }

@@ -4,7 +4,7 @@
  *   top_model.c   what a page says: rows now and since the start, threads, CPU
  *   top_page.c    how a page is laid out, on a paper of any width and height
  *   top_screen.c  the paper that is a terminal, and its keys; top_noscreen.c: built without ncurses
- *   top_batch.c   the paper that is a stream of text */
+ *   top_batch.c   the paper that is plain text */
 #ifndef TOP_H
 #define TOP_H
 
@@ -77,8 +77,9 @@ void page_help(const char *found, const struct top_paper *paper);
 
 /* --- papers ------------------------------------------------------------------------------------------ */
 
-/* A page onto a stream, as plain text, flushed as a whole; an empty line follows. rows: at most so many. */
-enum rf_status batch_print(const struct top_page *page, size_t width, size_t height, FILE *to, struct rf_error *err);
+/* A page as plain text, with an empty line behind it. *bytes is malloc'ed, NULL when out of memory. */
+enum rf_status batch_print(const struct top_page *page, size_t width, size_t height, char **bytes, size_t *n,
+                           struct rf_error *err);
 
 struct screen;
 enum screen_key {

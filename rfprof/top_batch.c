@@ -32,20 +32,19 @@ static void end_line(void *ctx)
     line->blanks = 0;
 }
 
-enum rf_status batch_print(const struct top_page *page, size_t width, size_t height, FILE *to, struct rf_error *err)
+enum rf_status batch_print(const struct top_page *page, size_t width, size_t height, char **bytes, size_t *n,
+                           struct rf_error *err)
 {
-    char *bytes = NULL;
-    size_t n = 0;
-    struct line line = {.to = open_memstream(&bytes, &n)};
-    if (!line.to)
-        return rf_fail(err, RF_FAILURE, errno, "out of memory");
-    struct top_paper paper = {.width = width, .height = height, .put = put, .end_line = end_line, .ctx = &line};
-    page_draw(page, &paper);
-    putc('\n', line.to);
-    bool whole = fclose(line.to) == 0;
-    /* a page is written as a whole, so that a reader has either all of it or nothing */
-    bool written = whole && fwrite(bytes, 1, n, to) == n && fflush(to) == 0;
-    int errnum = errno;
-    free(bytes);
-    return written ? RF_OK : rf_fail(err, RF_FAILURE, errnum, "cannot write to stdout: %s", strerror(errnum));
+    *bytes = NULL;
+    struct line line = {.to = open_memstream(bytes, n)};
+    if (line.to) {
+        struct top_paper paper = {.width = width, .height = height, .put = put, .end_line = end_line, .ctx = &line};
+        page_draw(page, &paper);
+        putc('\n', line.to);
+        if (fclose(line.to) == 0)
+            return RF_OK;
+        free(*bytes);
+        *bytes = NULL;
+    }
+    return rf_fail(err, RF_FAILURE, errno, "out of memory");
 }
