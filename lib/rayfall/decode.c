@@ -7,20 +7,11 @@
 #include "slots/slots.h"
 #include "stack.h"
 #include "wait.h"
+#include "waiting.h"
 
 #include <stdlib.h>
 
-enum { EXPRESSION_BYTES = 256 * 1024, WAITING_MAX = 64, TASK_FRAMES_MAX = 64 };
-static const uint64_t WAITING_MAX_NS = 2000000000;
-
-/* A worker's samples that no window was found for yet, and their native frames, outermost first. */
-struct waiting {
-    pid_t tid;
-    uint32_t samples;
-    uint64_t ns;
-    size_t n;
-    struct rf_frame frame[TASK_FRAMES_MAX];
-};
+enum { EXPRESSION_BYTES = 256 * 1024 };
 
 struct rf_decoder {
     const struct rf_runtime *rt;
@@ -40,14 +31,14 @@ struct rf_decoder {
     struct rf_expressions expressions;
     bool want_query, want_builtin, want_source;
     struct rf_natives *natives; /* NULL: native frames are not wanted */
-    struct waiting *waiting; /* by thread, or, with native frames, by sample; the last holds those without room, too */
-    size_t n_waiting;
-    uint64_t waiting_since;
-    bool due, idle;          /* they can be charged: to the main thread's stack, or to the pool itself */
+    struct rf_waiting *waiting;
+    bool due;                /* the sample at hand is the main thread's, inside a window: some may stand on it */
+    uint64_t now_ns;         /* of the sample at hand */
     struct rf_result result; /* of the main thread */
-    struct rf_window window; /* that the main thread's last sample saw */
-    char wait_name[32];      /* of the thread at hand */
-    char *texts;             /* what the frames of main point to, once copied */
+    struct rf_window window; /* that the main thread's last sample saw, and who opened it */
+    uint64_t dispatcher;
+    char wait_name[32]; /* of the thread at hand */
+    char *texts;        /* what the frames of main point to, once copied */
     size_t texts_size;
 };
 
@@ -63,7 +54,7 @@ struct rf_decoder *rf_decoder_new(const struct rf_runtime *rt, const struct rf_m
     d->sources = rf_sources_new();
     d->builtins = rf_builtins_new(rt, live);
     d->slots = rf_slots_new(rt, live);
-    d->waiting = calloc(WAITING_MAX, sizeof *d->waiting);
+    d->waiting = rf_waiting_new();
     if (d->names && d->sources && d->builtins && d->slots && d->waiting)
         d->lambdas = rf_lambdas_new(rt, live, d->names, d->sources);
     if (!d->lambdas) {
@@ -86,7 +77,7 @@ void rf_decoder_free(struct rf_decoder *d)
     free(d->expressions.bytes);
     rf_result_free(&d->result);
     rf_natives_free(d->natives);
-    free(d->waiting);
+    rf_waiting_free(d->waiting);
     free(d->texts);
     free(d);
 }
@@ -273,23 +264,14 @@ static struct rf_decoded joined(struct rf_decoder *d, const struct rf_snapshot *
     return give(&d->other, s);
 }
 
-static void let_wait(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native)
+static void let_wait(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native,
+                     enum rf_role role)
 {
-    size_t at = 0, n = d->natives ? rf_task_frames(native) : 0;
-    if (!d->n_waiting)
-        d->waiting_since = s->time_ns;
-    while (at < d->n_waiting && (d->natives || d->waiting[at].tid != s->tid))
-        at++;
-    if (at == WAITING_MAX)
-        at--;
-    struct waiting *w = &d->waiting[at];
-    if (at == d->n_waiting) {
-        d->n_waiting++;
-        w->tid = s->tid;
-        w->ns = w->n = w->samples = 0;
-        for (size_t i = n < TASK_FRAMES_MAX ? n : TASK_FRAMES_MAX; i-- > 0;)
-            w->frame[w->n++] = rf_natives_frame(d->natives, native, i);
-    }
+    size_t n = d->natives ? rf_task_frames(native) : 0;
+    uint64_t task = role == RF_WORKER_BUSY ? rf_task_of(native) : 0;
+    struct rf_wait *w = rf_waiting_add(d->waiting, s->tid, task, d->natives, s->time_ns);
+    for (size_t i = n < RF_TASK_FRAMES_MAX ? n : RF_TASK_FRAMES_MAX; !w->samples && i-- > 0;)
+        w->frame[w->n++] = rf_natives_frame(d->natives, native, i);
     w->ns += s->weight_ns;
     w->samples++;
 }
@@ -300,12 +282,14 @@ static struct rf_decoded decode_worker(struct rf_decoder *d, const struct rf_sna
 {
     struct rf_window window = rf_window_of(d->rt, s);
     struct rf_decoded out = {.how = RF_BY_RUNTIME, .tid = s->tid};
-    if (d->main.n && (role == RF_WRITER || (role == RF_WORKER_BUSY && rf_window_same(&window, &d->window)))) {
+    bool same = rf_window_same(&window, &d->window);
+    d->due = false;
+    if (d->main.n && (role == RF_WRITER || same)) {
         out = joined(d, s, native);
+        if (role == RF_WORKER_BUSY)
+            rf_waiting_learn(d->waiting, rf_task_of(native), d->dispatcher);
     } else {
-        let_wait(d, s, native);
-        /* no line dispatches: the pool itself took it */
-        d->due = d->idle = s->time_ns - d->waiting_since >= WAITING_MAX_NS;
+        let_wait(d, s, native, role);
     }
     out.worker = role != RF_WRITER;
     return out;
@@ -313,15 +297,13 @@ static struct rf_decoded decode_worker(struct rf_decoder *d, const struct rf_sna
 
 bool rf_decode_waiting(struct rf_decoder *d, struct rf_decoded *out)
 {
-    if (!d->due || !d->n_waiting) {
-        d->due = d->idle = false;
-        return false;
-    }
-    const struct waiting *w = &d->waiting[--d->n_waiting];
-    if (d->idle)
-        stand_on_pool(&d->other);
-    else
+    const struct rf_wait *w;
+    if (d->due && rf_waiting_take(d->waiting, d->dispatcher, d->now_ns, &w))
         stand_on_main(d, &d->other);
+    else if (rf_waiting_give_up(d->waiting, d->now_ns, &w))
+        stand_on_pool(&d->other); /* no line dispatches: the pool itself took it */
+    else
+        return false;
     for (size_t i = 0; i < w->n; i++)
         rf_stack_push(&d->other, &w->frame[i]);
     *out = (struct rf_decoded){.frame = d->other.frame,
@@ -338,7 +320,8 @@ static struct rf_decoded decode_thread(struct rf_decoder *d, const struct rf_sna
                                        const struct rf_native_stack *native)
 {
     enum rf_role role = d->own ? RF_OTHER_THREAD : rf_role_of(native, d->rt->image);
-    if (d->natives && !d->n_waiting)
+    d->now_ns = s->time_ns;
+    if (d->natives && !rf_waiting_n(d->waiting))
         rf_natives_trim(d->natives);
     if (role != RF_OTHER_THREAD)
         return decode_worker(d, s, native, role);
@@ -350,6 +333,8 @@ static struct rf_decoded decode_thread(struct rf_decoder *d, const struct rf_sna
         st->n = 0;
     d->window = rf_window_of(d->rt, s);
     d->due = d->window.open && st->n;
+    d->dispatcher = d->window.open ? rf_dispatcher_of(native) : 0;
+    rf_waiting_learn(d->waiting, d->dispatcher ? rf_task_of(native) : 0, d->dispatcher);
     return give(st, s);
 }
 
@@ -395,8 +380,5 @@ pid_t rf_decoder_owner(const struct rf_decoder *d)
 
 uint64_t rf_decoder_waiting_ns(const struct rf_decoder *d)
 {
-    uint64_t ns = 0;
-    for (size_t i = 0; i < d->n_waiting; i++)
-        ns += d->waiting[i].ns;
-    return ns;
+    return rf_waiting_ns(d->waiting);
 }

@@ -16,9 +16,38 @@ bool rf_window_same(const struct rf_window *a, const struct rf_window *b)
     return a->open && b->open && a->tasks == b->tasks;
 }
 
+/* The pool's own functions: inside of them stands the task, outside the dispatcher. Inlined ones are missing. */
 static bool runs_tasks(const char *name)
 {
-    return rf_symbol_is(name, "worker_loop") || rf_symbol_is(name, "pool_run_steal") || rf_symbol_is(name, "pool_exec");
+    static const char *const own[] = {"worker_loop",         "pool_run_steal",     "pool_exec",
+                                      "pool_main_run_steal", "pool_run_window",    "pool_dispatch_at",
+                                      "ray_pool_dispatch",   "ray_pool_dispatch_n"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (rf_symbol_is(name, own[i]))
+            return true;
+    return false;
+}
+
+static size_t innermost_own(const struct rf_native_stack *native)
+{
+    size_t n = 0;
+    while (n < native->n && !runs_tasks(native->frame[n].fn.name))
+        n++;
+    return n;
+}
+
+uint64_t rf_task_of(const struct rf_native_stack *native)
+{
+    size_t own = innermost_own(native);
+    return own > 0 && own < native->n ? native->frame[own - 1].fn.addr : 0;
+}
+
+uint64_t rf_dispatcher_of(const struct rf_native_stack *native)
+{
+    size_t i = innermost_own(native);
+    while (i < native->n && runs_tasks(native->frame[i].fn.name))
+        i++;
+    return i < native->n ? native->frame[i].fn.addr : 0;
 }
 
 size_t rf_task_frames(const struct rf_native_stack *native)

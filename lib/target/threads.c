@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* So many descriptors are kept: well below the usual limit of 1024. A thread that only sleeps needs one. */
-enum { KEEP_OPEN = 500, FIRST_STACK = 64 * 1024 };
+enum { KEEP_OPEN = 500, FIRST_STACK = 256 * 1024 };
 
 bool rf_threads_open(struct rf_threads *ts, const struct rf_process *p)
 {
