@@ -57,7 +57,7 @@ stop_target
 
 # names that could move the cursor are shown, not done
 fake names
-watch 'esc\x1b[31m.rfl'
+watch '文.rfl'
 kill -TERM "$top"
 wait "$top"
 status=$?
@@ -65,8 +65,28 @@ expect_status 0 "SIGTERM"
 ! grep -q $'[\001-\010\013-\037\177]' "$scratch/pages" || fail "not plain text: $(cat -v "$scratch/pages")"
 [ "$(LC_ALL=C.UTF-8 wc -L <"$scratch/pages")" -le 120 ] || fail "wider than 120 columns"
 
+# columns are as wide as what is in them is on a terminal
+python3 - "$scratch/pages" <<'EOF_PY' || fail "columns do not line up: $(cat "$scratch/pages")"
+import sys, unicodedata
+wide = 0
+for page in open(sys.argv[1], encoding="utf-8").read().split("\n\n"):
+    lines = page.split("\n")
+    if len(lines) < 5 or " fn" not in lines[3]:
+        continue
+    fn = lines[3].index(" fn") + 1
+    for row in filter(None, lines[4:]):
+        column = at = 0
+        while column < fn:
+            column += 2 if unicodedata.east_asian_width(row[at]) in "WF" else 1
+            at += 1
+        wide += column > at
+        if column != fn or row[at - 2 : at] != "  ":
+            sys.exit(row)
+sys.exit(not wide)
+EOF_PY
+
 # the target ends: so does top, with a last page
-watch '文.rfl'
+watch 'esc\x1b[31m.rfl'
 kill -KILL "$target"
 wait "$top"
 status=$?

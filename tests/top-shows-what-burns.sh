@@ -3,21 +3,11 @@
 # rfprof top on a terminal: pages, keys, resizing, and that every way out gives the terminal back.
 . "$(dirname "$0")/fake.bash"
 
-export LC_ALL=C.UTF-8
+export LC_ALL=C.UTF-8 TMUX_TMPDIR=$scratch
 command -v tmux >/dev/null || skip "tmux is not installed"
 "$RFPROF" --help | grep -q ' top ' || fail "there is no top"
 tmux=(tmux -L "rfprof-$$" -f /dev/null)
 trap '"${tmux[@]}" kill-server 2>/dev/null; clean_up' EXIT
-
-# A shell on a terminal of its own, with $1 in front of what it is started with.
-open_terminal() { # COLUMNS LINES [VARIABLE=VALUE]...
-    local columns=$1 lines=$2
-    shift 2
-    "${tmux[@]}" kill-server 2>/dev/null
-    "${tmux[@]}" new-session -d -x "$columns" -y "$lines" \
-        "env $* PS1='ready> ' bash --norc --noprofile -i" || skip "tmux does not start"
-    see 'ready> *$'
-}
 
 screen() { "${tmux[@]}" capture-pane -p "$@"; }
 
@@ -55,7 +45,9 @@ restored() { # STATUS
 }
 
 fake ratio
-open_terminal 120 30
+# a shell on a terminal of its own
+"${tmux[@]}" new-session -d -x 120 -y 30 "env PS1='ready> ' bash --norc --noprofile -i" || skip "tmux does not start"
+see 'ready> *$'
 start_top
 see 'samples|without ncurses'
 ! screen | grep -q 'without ncurses' || skip 'built without ncurses'
@@ -123,10 +115,17 @@ press Space
 gone ' paused$'
 
 # narrow, and narrower
-fits() { # COLUMNS LINES
+fits() { # COLUMNS LINES PATTERN
     "${tmux[@]}" resize-window -x "$1" -y "$2"
     see "$3"
-    ! screen | grep -q "^.\{$(($1 + 1))\}" || fail "wider than $1: $(screen)"
+    # below the titles there are whole rows and nothing else
+    local _
+    for _ in $(seq 200); do
+        screen | sed '1,/total/d' | grep -q -v -E '^( *[0-9.]+%  +[0-9.]+%  .*)?$' || return 0
+        sleep 0.05
+    done
+    screen >&2
+    fail "not only rows, at $1x$2"
 }
 fits 80 24 'ratio-lib.rfl:3 +heavy +\(burn 12\)'
 fits 40 10 '%  (ratio|..io)-lib.rfl:3 +heavy$'
