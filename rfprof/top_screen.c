@@ -44,37 +44,6 @@ static void choose_styles(struct screen *s)
     }
 }
 
-enum rf_status screen_open(struct screen **out, struct rf_error *err)
-{
-    *out = NULL;
-    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-        rf_fail(err, RF_USAGE, 0, "top needs a terminal for its input and its output");
-        rf_hint(err, "--batch prints pages to a pipe or a file");
-        return RF_USAGE;
-    }
-    struct screen *s = calloc(1, sizeof *s);
-    if (!s)
-        return rf_fail(err, RF_FAILURE, 0, "out of memory");
-    s->curses = newterm(NULL, stdout, stdin);
-    if (!s->curses) {
-        const char *term = getenv("TERM");
-        free(s);
-        rf_fail(err, RF_USAGE, 0, "cannot draw on a terminal of the type '%s' (TERM)", term ? term : "");
-        rf_hint(err, "--batch prints pages as text");
-        return RF_USAGE;
-    }
-    choose_styles(s);
-    cbreak();
-    noecho();
-    nonl();
-    keypad(stdscr, TRUE);
-    nodelay(stdscr, TRUE);
-    set_escdelay(25); /* a key that sends a sequence is told from Escape by how fast the rest comes */
-    curs_set(0);
-    *out = s;
-    return RF_OK;
-}
-
 void screen_leave(struct screen *s)
 {
     (void)s;
@@ -89,6 +58,41 @@ void screen_close(struct screen *s)
     screen_leave(s);
     delscreen(s->curses);
     free(s);
+}
+
+enum rf_status screen_open(struct screen **out, struct rf_error *err)
+{
+    *out = NULL;
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+        rf_fail(err, RF_USAGE, 0, "top needs a terminal for its input and its output");
+        rf_hint(err, "--batch prints pages to a pipe or a file");
+        return RF_USAGE;
+    }
+    struct screen *s = calloc(1, sizeof *s);
+    if (!s)
+        return rf_fail(err, RF_FAILURE, 0, "out of memory");
+    s->curses = newterm(NULL, stdout, stdin);
+    const char *go_there = s->curses ? tigetstr("cup") : NULL;
+    if (!go_there || go_there == (const char *)-1) { /* unknown, or one such as "dumb" that cannot move its cursor */
+        const char *term = getenv("TERM");
+        if (s->curses)
+            screen_close(s);
+        else
+            free(s);
+        rf_fail(err, RF_USAGE, 0, "cannot draw on a terminal of the type '%s' (TERM)", term ? term : "");
+        rf_hint(err, "--batch prints pages as text");
+        return RF_USAGE;
+    }
+    choose_styles(s);
+    cbreak();
+    noecho();
+    nonl();
+    keypad(stdscr, TRUE);
+    nodelay(stdscr, TRUE);
+    set_escdelay(25); /* a key that sends a sequence is told from Escape by how fast the rest comes */
+    curs_set(0);
+    *out = s;
+    return RF_OK;
 }
 
 void screen_resize(struct screen *s)

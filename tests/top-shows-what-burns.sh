@@ -177,9 +177,11 @@ press "$(printf '%q top -p %d' "$RFPROF" $$)" Enter
 see "^rfprof: .*$$"
 restored '[34]'
 fake ratio
-press "$(printf 'TERM=none %q top -p %d' "$RFPROF" "$target")" Enter
-see "terminal of the type 'none'"
-restored 2
+for type in none dumb; do
+    press "$(printf 'TERM=%s %q top -p %d' $type "$RFPROF" "$target")" Enter
+    see "terminal of the type '$type'"
+    restored 2
+done
 
 # colours, unless they are not wanted
 start_top

@@ -6,9 +6,9 @@
 
 /* The profile as `how` wants to see it: texts escaped (unless RF_UNESCAPED is set), frames that the view does not show
  * taken out, what prints alike one frame. Samples without a frame that is shown stand on the root. Where lines are
- * shown and RF_APART_FORMS is set, the forms of one line are told apart: col and expr are kept. Else both are empty.
- * With RF_APART_THREADS so are the rows of different threads, and the thread is no frame. The caller frees it with
- * rf_profile_free. */
+ * shown and RF_APART_FORMS is set, the forms of one line are told apart: col and expr are kept. Else both are empty. A
+ * frame that has a line has its source, where that was kept. With RF_APART_THREADS so are the rows of different
+ * threads, and the thread is no frame. The caller frees it with rf_profile_free. */
 enum { RF_APART_FORMS = 1, RF_APART_THREADS = 2, RF_UNESCAPED = 4 };
 enum rf_status rf_printable(const struct rf_profile *p, const struct rf_render *how, unsigned apart,
                             struct rf_profile **out, struct rf_error *err);
