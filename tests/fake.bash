@@ -104,7 +104,7 @@ expect_truth() {
     { self[key] += $4; total[key] += $5; sum += $4; seen[key]++; rows++ }
     NF != 6 { print "not six fields: " $0; bad = 1 }
     END {
-        if (sum < 200) { printf "only %d ms of CPU time\n", sum; exit 1 }
+        if (sum < 50) { printf "only %d ms of CPU time\n", sum; exit 1 }
         n = most < sum / 4 ? most : sum / 4
         for (key in true_self) {
             if (!(key in seen)) { print key ": no row"; bad = 1; continue }
