@@ -118,8 +118,10 @@ deps:
 			apt-get install -q -y --no-install-recommends $$missing" </dev/null >/dev/null; }
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/rfprof
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/man/man1 \
+		$(DESTDIR)$(PREFIX)/share/rfprof
 	install -m 755 $(B)/rfprof $(DESTDIR)$(PREFIX)/bin/rfprof
+	install -m 644 include/rfprof_span.h $(DESTDIR)$(PREFIX)/include/rfprof_span.h
 	install -m 644 man/rfprof.1 $(DESTDIR)$(PREFIX)/share/man/man1/rfprof.1
 	sed 's|/usr/local|$(PREFIX)|g' share/rfprof.rfl >$(DESTDIR)$(PREFIX)/share/rfprof/rfprof.rfl
 

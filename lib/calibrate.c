@@ -69,7 +69,7 @@ struct rf_calibration *rf_calibration_new(struct rf_runtime *rt, const struct rf
     c->sources = rf_sources_new();
     if (c->names && c->sources)
         c->lambdas = rf_lambdas_new(rt, live, c->names, c->sources);
-    c->probe = (struct rf_probe){rt, c->lambdas};
+    c->probe = (struct rf_probe){.rt = rt, .lambdas = c->lambdas};
     c->handlers = rf_interpreter_handlers(rt, live);
     if (!c->lambdas) {
         rf_calibration_free(c);

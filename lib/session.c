@@ -99,6 +99,7 @@ static enum rf_status open_decoding(struct rf_session *s, uint64_t trial_ns, str
     s->decoder = rf_decoder_new(&s->runtime, &s->process->memory);
     if (!s->decoder || !rf_decoder_want(s->decoder, &s->options))
         return rf_fail(err, RF_FAILURE, 0, "out of memory");
+    rf_decoder_find_spans(s->decoder, s->images);
     describe(s);
     return rf_unwinder_open(&s->unwinder, s->images, err);
 }
@@ -377,6 +378,7 @@ static enum rf_status decode_one(struct rf_session *s, const struct rf_snapshot 
     rf_unwind(s->unwinder, snapshot, &native);
     if (native.end == RF_UNWIND_NO_CFI && rf_images_refresh(s->images)) {
         rf_unwinder_flush(s->unwinder);
+        rf_decoder_find_spans(s->decoder, s->images);
         rf_unwind(s->unwinder, snapshot, &native);
     }
     bool root = native.end == RF_UNWIND_ROOT && native.n > 0;

@@ -22,6 +22,8 @@ struct rf_decoder {
     struct rf_builtins *builtins;
     struct rf_slots *slots;
     struct rf_probe probe;
+    struct rf_spans spans;
+    struct rf_named_span span; /* of the thread at hand */
     struct rf_sites sites;
     struct rf_decode_stats stats;
     uint64_t epoch, handlers;
@@ -61,7 +63,7 @@ struct rf_decoder *rf_decoder_new(const struct rf_runtime *rt, const struct rf_m
         rf_decoder_free(d);
         return NULL;
     }
-    d->probe = (struct rf_probe){rt, d->lambdas};
+    d->probe = (struct rf_probe){rt, d->lambdas, &d->spans};
     return d;
 }
 
@@ -95,6 +97,11 @@ bool rf_decoder_want(struct rf_decoder *d, const struct rf_session_options *o)
     }
     d->expressions.wanted = o->want_expr && d->expressions.bytes;
     return d->expressions.wanted == o->want_expr && (!o->want_native || d->natives);
+}
+
+void rf_decoder_find_spans(struct rf_decoder *d, const struct rf_images *images)
+{
+    rf_spans_find(&d->spans, images, d->live);
 }
 
 struct rf_probe *rf_decoder_probe(struct rf_decoder *d)
@@ -212,8 +219,13 @@ static void decode_stack(struct rf_decoder *d, const struct rf_snapshot *s, cons
     st->n = st->n_rayfall = 0;
     rayfall_frames(d, s, native, st);
     const struct rf_frame *root = rf_stack_first(st);
+    struct rf_frame span;
     if (d->own && root)
         rf_result_remember(&d->result, native, root);
+    if (rf_spans_read(&d->spans, s, &d->span, &span)) {
+        rf_stack_push_below(st, &span);
+        root = rf_stack_first(st);
+    }
     if (!root && whole && d->stats.bare == bare) {
         struct rf_frame f = {.file = text("<runtime>"), .fn = runtime_name(d->rt, native), .named = true};
         bool result = d->own && rf_result_explains(&d->result, native, &f);

@@ -40,6 +40,8 @@ struct rf_decoder *rf_decoder_new(const struct rf_runtime *rt, const struct rf_m
 void rf_decoder_free(struct rf_decoder *d);
 /* What is wanted besides functions and lines: see struct rf_session_options. False when out of memory. */
 bool rf_decoder_want(struct rf_decoder *d, const struct rf_session_options *o);
+/* Looks for spans that the target names itself; again when there are new images. */
+void rf_decoder_find_spans(struct rf_decoder *d, const struct rf_images *images);
 /* What the engine's selector should consult. */
 struct rf_probe *rf_decoder_probe(struct rf_decoder *d);
 /* The thread that runs Rayfall; 0 until it was seen. */

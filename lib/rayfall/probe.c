@@ -184,6 +184,11 @@ static void ask_source(const struct rf_probe *p, struct request *r, unsigned rou
             ask(r, (uint64_t)o.len, CODE_BYTES);
 }
 
+static void ask_for_span(void *ctx, uint64_t addr, uint32_t size)
+{
+    ask(ctx, addr, size);
+}
+
 size_t rf_probe_select(void *ctx, const struct rf_snapshot *s, unsigned round, struct rf_range *out, size_t max)
 {
     const struct rf_probe *p = ctx;
@@ -204,5 +209,7 @@ size_t rf_probe_select(void *ctx, const struct rf_snapshot *s, unsigned round, s
     }
     if (round > 0)
         ask_source(p, &r, round);
+    if (p->spans)
+        rf_spans_select(p->spans, s, ask_for_span, &r);
     return r.n;
 }

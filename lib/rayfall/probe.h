@@ -7,11 +7,13 @@
 #define RF_PROBE_H
 
 #include "lambda.h"
+#include "span.h"
 #include "target/snapshot.h"
 
 struct rf_probe {
     const struct rf_runtime *rt;
     const struct rf_lambdas *lambdas; /* known ones need less copying */
+    const struct rf_spans *spans;     /* NULL: not wanted */
 };
 
 /* The select function of struct rf_selector; ctx is a struct rf_probe. */

@@ -51,6 +51,21 @@ void rf_stack_push_root(struct rf_stack *st, const struct rf_frame *f)
     st->frame[0] = *f;
 }
 
+void rf_stack_push_below(struct rf_stack *st, const struct rf_frame *f)
+{
+    size_t at = st->n;
+    while (at > 0 && st->frame[at - 1].kind != RF_KIND_RAYFALL && st->frame[at - 1].kind != RF_KIND_BUILTIN)
+        at--;
+    if (at == RF_FRAMES_MAX)
+        return;
+    st->n -= st->n == RF_FRAMES_MAX;
+    memmove(st->frame + at + 1, st->frame + at, (st->n - at) * sizeof *st->frame);
+    st->frame[at] = *f;
+    st->n++;
+    st->n_rayfall++;
+    st->how = f->line ? RF_BY_A_LINE : RF_BY_A_FUNCTION;
+}
+
 const struct rf_frame *rf_stack_first(const struct rf_stack *st)
 {
     for (size_t i = 0; i < st->n; i++)

@@ -19,6 +19,8 @@ struct rf_stack {
 void rf_stack_push(struct rf_stack *st, const struct rf_frame *f);
 /* Puts a Rayfall frame in front of all others. */
 void rf_stack_push_root(struct rf_stack *st, const struct rf_frame *f);
+/* Puts a Rayfall frame behind the innermost one and the builtin that that runs, in front of the C functions. */
+void rf_stack_push_below(struct rf_stack *st, const struct rf_frame *f);
 /* The outermost and the innermost Rayfall frame; NULL without one. */
 const struct rf_frame *rf_stack_first(const struct rf_stack *st);
 struct rf_frame *rf_stack_last(struct rf_stack *st);

@@ -265,7 +265,7 @@ static void open_all(struct oracle *o, pid_t pid)
     o->sources = rf_sources_new();
     o->lambdas = rf_lambdas_new(&o->t.rt, live, o->names, o->sources);
     o->slots = rf_slots_new(&o->t.rt, live);
-    o->probe = (struct rf_probe){&o->t.rt, o->lambdas};
+    o->probe = (struct rf_probe){.rt = &o->t.rt, .lambdas = o->lambdas};
     unsigned char *code = malloc(o->t.rt.interpreter_size);
     if (!o->lambdas || !o->slots || !code || !rf_read(live, o->t.rt.interpreter, code, o->t.rt.interpreter_size) ||
         !rf_read(live, o->t.rt.dispatch, o->handler, 8 * (size_t)o->t.rt.opcodes) ||

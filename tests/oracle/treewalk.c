@@ -290,7 +290,7 @@ static void open_all(struct oracle *o, pid_t pid)
     o->builtins = rf_builtins_new(&o->t.rt, live);
     o->slots = rf_slots_new(&o->t.rt, live);
     o->handlers = rf_interpreter_handlers(&o->t.rt, live);
-    o->probe = (struct rf_probe){&o->t.rt, o->lambdas};
+    o->probe = (struct rf_probe){.rt = &o->t.rt, .lambdas = o->lambdas};
     rf_image_each_symbol(o->t.rt.image, add_entry, o);
     if (!o->lambdas || !o->builtins || !o->slots || !o->entry[0])
         die("preparing");
