@@ -14,19 +14,31 @@ LDLIBS += -lcapstone
 endif
 # NCURSES=0: without a screen; top then only has --batch.
 NCURSES ?= 1
+# PPROF=0: without protobuf-c and zlib. There is then no format pprof, and no command report.
+PPROF ?= 1
+PPROF_C = lib/report/foreign.c lib/report/gzip.c lib/report/pprof.c lib/report/redact.c lib/report/save.c \
+	lib/report/saved.c rfprof/report.c
+ifneq ($(PPROF),0)
+CPPFLAGS += -DRF_PPROF -I$(B)/gen
+LDLIBS += -lprotobuf-c -lz
+PPROF_O := $(B)/gen/report/profile.pb-c.o
+else
+NOT_BUILT += $(PPROF_C) tests/unit/saved.c
+endif
+# of two files that do the same, the one that is not meant
+NOT_BUILT += rfprof/top_$(if $(NCURSES:0=),noscreen,screen).c
 SANITIZE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 # Debian packages: what building and the demo need, and what tests need besides.
 DEPS = gcc make libc6-dev libdw-dev libelf-dev liblzma-dev libunwind-dev libcapstone-dev libncurses-dev uthash-dev \
-	python3 python3-pip procps
+	protobuf-c-compiler libprotobuf-c-dev zlib1g-dev python3 python3-pip procps
 TEST_DEPS = libcmocka-dev gdb mold tmux
 
-LIB_O := $(patsubst %.c,$(B)/obj/%.o,$(wildcard lib/*.c lib/*/*.c)) $(B)/catalog.o $(B)/svg-files.o
-# of two files that do the same, the one that is not meant
-NOT_BUILT := rfprof/top_$(if $(NCURSES:0=),noscreen,screen).c
+LIB_O := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(NOT_BUILT),$(wildcard lib/*.c lib/*/*.c))) \
+	$(B)/catalog.o $(B)/svg-files.o $(PPROF_O)
 CLI_O := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(NOT_BUILT),$(wildcard rfprof/*.c)))
 CLI_LIBS = $(if $(NCURSES:0=),-lncursesw)
-UNITS := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/*.c))
+UNITS := $(patsubst %.c,$(B)/%,$(filter-out $(NOT_BUILT),$(wildcard tests/unit/*.c)))
 FIXTURES := $(patsubst %.c,$(B)/%,$(wildcard fixtures/*.c))
 SHELL_TESTS := $(filter-out tests/lib.sh,$(wildcard tests/*.sh))
 
@@ -45,6 +57,13 @@ $(B)/catalog.c: $(CATALOG) $(SLOTS) Makefile
 	{ echo '#include "layout/layout.h"'; echo '#include "slots/slots.h"'; \
 	echo 'const char *const rf_catalog[] = {'; $(call STRINGS,$(CATALOG)); \
 	echo 'const char *const rf_slots_catalog[] = {'; $(call STRINGS,$(SLOTS)); } >$@
+$(B)/gen/report/profile.pb-c.c: lib/report/profile.proto
+	@mkdir -p $(@D)
+	protoc-c --c_out=$(B)/gen -Ilib report/profile.proto
+$(PPROF_O): $(B)/gen/report/profile.pb-c.c
+	$(CC) $(CPPFLAGS) $(WARN) $(CFLAGS) -MMD -MP -c -o $@ $<
+# Later the dependency files say so, too.
+$(patsubst %.c,$(B)/obj/%.o,$(PPROF_C)): | $(B)/gen/report/profile.pb-c.c
 # What the flame graph is made of: likewise.
 SVG := lib/report/svg.css lib/report/svg.js
 $(B)/svg-files.c: $(SVG) Makefile
@@ -96,8 +115,8 @@ $(ORACLES): $(B)/tests/oracle/%: tests/oracle/%.c tests/oracle/tracee.c $(B)/lib
 oracle: $(ORACLES)
 	B=$(abspath $(B)) tests/oracle/run
 
-# Opens files in the programs that they are for: flame graphs in Chromium, with screenshots in $(B)/viewers to look at. Some
-# hundred megabytes of packages: not part of check.
+# Opens files in the programs that they are for: go tool pprof, where there is Go; Chromium, with screenshots in
+# $(B)/viewers to look at. Some hundred megabytes of packages, and a minute: not part of check.
 viewers:
 	$(MAKE) -s deps ALSO='chromium chromium-driver fonts-dejavu-core'
 	$(MAKE) all fixtures

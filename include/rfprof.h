@@ -190,7 +190,9 @@ struct rf_about {
     double rate_hz;      /* as asked for */
     uint64_t began_ns;   /* CLOCK_REALTIME */
     uint64_t wall_ns, charged_ns;
-    bool idle; /* the weights are wall-clock time */
+    bool idle;           /* the weights are wall-clock time */
+    const char *folder;  /* the working directory */
+    const char *account; /* the end summary, lines for people */
 };
 
 struct rf_render {
@@ -213,10 +215,10 @@ struct rf_format {
     const char *about;         /* one line for --help and the manual */
     /* Writes the whole profile. The caller checks ferror(to) and closes it. */
     enum rf_status (*write)(const struct rf_profile *p, const struct rf_render *how, FILE *to, struct rf_error *err);
-    /* What a session must have been asked to keep (want_log, want_native). Without the log it fails. */
+    /* What a session must have been asked to keep (want_log, want_native, everything). Without the log perf fails. */
     unsigned wants;
 };
-enum { RF_WANTS_LOG = 1, RF_WANTS_NATIVE = 2 };
+enum { RF_WANTS_LOG = 1, RF_WANTS_NATIVE = 2, RF_WANTS_ALL = 4 };
 
 /* The table of formats; it ends with an entry whose name is NULL. */
 const struct rf_format *rf_formats(void);
@@ -255,6 +257,23 @@ struct rf_listing {
 enum rf_status rf_listing_make(const struct rf_profile *p, const struct rf_instant *since, const struct rf_render *how,
                                struct rf_listing **out, struct rf_error *err);
 void rf_listing_free(struct rf_listing *l); /* NULL is none */
+
+/* --- saved profiles ---------------------------------------------------------------------------------- */
+
+struct rf_saved;
+
+/* Reads a file of format pprof: all that a session knew, where rfprof wrote it, so that every format and view can be
+ * made from it as from the session. Of other programs' files the functions and lines, and the times of the sample type
+ * that has such. What is in the file is checked before it is used; more than 512 MiB of it, inflated, is refused. */
+enum rf_status rf_saved_open(struct rf_saved **out, const char *path, struct rf_error *err);
+void rf_saved_close(struct rf_saved *s);
+const struct rf_profile *rf_saved_profile(const struct rf_saved *s);
+const struct rf_about *rf_saved_about(const struct rf_saved *s);
+/* Texts of clients were withheld when it was written: rf_render.no_text has to be set. */
+bool rf_saved_no_text(const struct rf_saved *s);
+/* Another program wrote it: there is nothing for views by query, native, builtin and thread, nor for format perf. */
+bool rf_saved_foreign(const struct rf_saved *s);
+bool rf_saved_empty(const struct rf_saved *s); /* no samples */
 
 /* --- looking at a process without sampling it ----------------------------------------------------------- */
 

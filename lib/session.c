@@ -233,6 +233,7 @@ const struct rf_about *rf_session_about(struct rf_session *s)
     s->about.wall_ns = a.wall_ns;
     s->about.charged_ns = a.charged_ns;
     s->about.idle = s->options.idle;
+    s->about.folder = rf_session_folder(s);
     return &s->about;
 }
 

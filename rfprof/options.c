@@ -209,23 +209,25 @@ static const struct option_row rows[] = {
      FOR_RECORDING | FOR_TOP, take_duration, "seconds, more than 0", NULL},
     {'r', "rate", "HZ", "samples per second and thread, 1 to 10000 (default 100)", FOR_RECORDING | FOR_TOP, take_rate,
      "a number from 1 to 10000", NULL},
-    {'o', "output", "FILE", "write there, the format by the extension; may be repeated; - is stdout", FOR_RECORDING,
-     take_output, "a file name that was not given before, 16 at most", NULL},
-    {'f', "format", "NAME", "format of stdout, or of files whose extension says nothing", FOR_RECORDING, take_format,
-     "one of the formats that rfprof --help lists", NULL},
+    {'o', "output", "FILE", "write there, the format by the extension; may be repeated; - is stdout",
+     FOR_RECORDING | FOR_REPORT, take_output, "a file name that was not given before, 16 at most", NULL},
+    {'f', "format", "NAME", "format of stdout, or of files whose extension says nothing", FOR_RECORDING | FOR_REPORT,
+     take_format, "one of the formats that rfprof --help lists", NULL},
     {'i', "idle", NULL, "wall-clock time: sleeping threads too; they are stopped once and may see EINTR", FOR_RECORDING,
      take_idle, NULL, NULL},
-    {BY, "by", "VIEW", "what rows are (default line), see below", FOR_RECORDING | FOR_TOP, take_by, "one of", rf_views},
-    {'F', "functions", NULL, "short for --by fn", FOR_RECORDING, take_functions, NULL, NULL},
-    {'n', "native", NULL, "the C functions that run, below the Rayfall frames", FOR_RECORDING, take_native, NULL, NULL},
-    {COLUMNS, "columns", "LIST", "further columns of tables, see below; commas between them", FOR_RECORDING,
-     take_columns, "names out of", rf_columns},
-    {'t', "threads", NULL, "keep threads apart: roots of stacks, a column of tables", FOR_RECORDING, take_threads, NULL,
-     NULL},
-    {FULL_PATHS, "full-paths", NULL, "file names as seen from the target's working directory", FOR_RECORDING | FOR_TOP,
-     take_full_paths, NULL, NULL},
-    {NO_TEXT, "no-text", NULL, "a number in place of text that clients sent", FOR_RECORDING | FOR_TOP, take_no_text,
+    {BY, "by", "VIEW", "what rows are (default line), see below", FOR_RECORDING | FOR_REPORT | FOR_TOP, take_by,
+     "one of", rf_views},
+    {'F', "functions", NULL, "short for --by fn", FOR_RECORDING | FOR_REPORT, take_functions, NULL, NULL},
+    {'n', "native", NULL, "the C functions that run, below the Rayfall frames", FOR_RECORDING | FOR_REPORT, take_native,
      NULL, NULL},
+    {COLUMNS, "columns", "LIST", "further columns of tables, see below; commas between them",
+     FOR_RECORDING | FOR_REPORT, take_columns, "names out of", rf_columns},
+    {'t', "threads", NULL, "keep threads apart: roots of stacks, a column of tables", FOR_RECORDING | FOR_REPORT,
+     take_threads, NULL, NULL},
+    {FULL_PATHS, "full-paths", NULL, "file names as seen from the target's working directory",
+     FOR_RECORDING | FOR_REPORT | FOR_TOP, take_full_paths, NULL, NULL},
+    {NO_TEXT, "no-text", NULL, "a number in place of text that clients sent", FOR_RECORDING | FOR_REPORT | FOR_TOP,
+     take_no_text, NULL, NULL},
     {SNAPSHOT, "snapshot", "SEC", "rewrite the files every SEC seconds, each as a whole", FOR_RECORDING, take_snapshot,
      "seconds, 0.1 or more", NULL},
     {MAX_STOP, "max-stop", "PERCENT", "lower the rate when any thread is held for longer (default 5)",
@@ -235,7 +237,8 @@ static const struct option_row rows[] = {
     {BATCH, "batch", NULL, "pages as text, without taking the terminal over", FOR_TOP, take_batch, NULL, NULL},
     {OWNER, "owner", "NAME", "whose recording it is (default: the login session's)", FOR_START | FOR_STOP, take_owner,
      "letters, digits, '.', '-' and '_', 64 at most", NULL},
-    {'q', "quiet", NULL, "no status on stderr, only errors", FOR_RECORDING | FOR_STOP, take_quiet, NULL, NULL},
+    {'q', "quiet", NULL, "no status on stderr, only errors", FOR_RECORDING | FOR_REPORT | FOR_STOP, take_quiet, NULL,
+     NULL},
     {'v', "verbose", NULL, "say what was found and how well it went", FOR_RECORDING, take_verbose, NULL, NULL},
     {'h', "help", NULL, "this text", (unsigned)ANY_VERB, take_help, NULL, NULL},
     {VERSION, "version", NULL, "the version of rfprof", (unsigned)ANY_VERB, take_version, NULL, NULL},
@@ -360,7 +363,15 @@ int options_parse(struct options *o, unsigned verb, const char *verb_name, int a
                                   rf_columns()[o->column[i]].name, rf_views()[o->view].name);
     if (o->n_columns && o->view == RF_VIEW_BUILTIN)
         return complain_usage("--columns: rows by builtin have columns of their own");
-    if (verb == FOR_LAYOUT && optind < argc)
+    if ((verb == FOR_LAYOUT || verb == FOR_REPORT) && optind < argc)
         o->file = argv[optind++];
     return optind < argc ? refuse_operand(argv[optind]) : check_command(o, verb, verb_name);
+}
+
+struct rf_render options_render(const struct options *o)
+{
+    struct rf_render how = {
+        .view = o->view, .n_columns = o->n_columns, .threads = o->threads, .no_text = o->no_text, .native = o->native};
+    memcpy(how.column, o->column, sizeof how.column);
+    return how;
 }

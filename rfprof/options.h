@@ -7,7 +7,7 @@
 #include "rfprof.h"
 
 enum { OUTPUTS_MAX = 16 };
-enum { FOR_RECORD = 1, FOR_CHECK = 2, FOR_LAYOUT = 4, FOR_TOP = 8, FOR_START = 16, FOR_STOP = 32 };
+enum { FOR_RECORD = 1, FOR_CHECK = 2, FOR_LAYOUT = 4, FOR_TOP = 8, FOR_START = 16, FOR_STOP = 32, FOR_REPORT = 64 };
 enum { FOR_RECORDING = FOR_RECORD | FOR_START };
 
 struct options {
@@ -22,7 +22,7 @@ struct options {
     const char *output[OUTPUTS_MAX];
     size_t n_outputs;
     const struct rf_format *format; /* NULL: not given */
-    const char *file;               /* layout: the ELF file */
+    const char *file;               /* layout: the ELF file; report: the profile */
     const char *owner;              /* start, stop: whose recording it is; NULL: not given */
     char *const *command;           /* the program to start, behind "--"; NULL: not given */
     bool batch;                     /* top: text, not a screen */
@@ -44,6 +44,8 @@ struct option_row {
 enum { OPTION_LONG_ONLY = 256 };
 /* The table; *n is set to how many there are. */
 const struct option_row *options_table(size_t *n);
+/* What they say about how a profile is shown. */
+struct rf_render options_render(const struct options *o);
 /* A process id, decimal or 0x hex; 0 when the text is not one. */
 pid_t parse_pid(const char *text);
 

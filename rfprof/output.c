@@ -1,5 +1,6 @@
 /* output.c: writing profiles to files, pipes and terminals. */
 #include "output.h"
+#include "console.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -251,4 +252,42 @@ void output_free(struct output *o)
 {
     free(o->path);
     free(o->bytes);
+}
+
+enum rf_status outputs_prepare(struct output *o, size_t *n, const char *const *name, size_t n_names,
+                               const struct rf_format *fallback, struct rf_error *err)
+{
+    enum rf_status status = RF_OK;
+    for (size_t i = 0; i < n_names && status == RF_OK; i++)
+        status = output_prepare(&o[(*n)++], name[i], fallback, err);
+    return status;
+}
+
+enum rf_status outputs_render(struct output *o, size_t n, const struct rf_profile *profile,
+                              const struct rf_render *view, struct rf_error *err)
+{
+    enum rf_status status = RF_OK;
+    for (size_t i = 0; i < n && status == RF_OK; i++)
+        status = output_render(&o[i], profile, view, err);
+    return status;
+}
+
+enum rf_status outputs_write(const struct output *o, size_t n, struct rf_error *err)
+{
+    enum rf_status status = RF_OK;
+    for (size_t i = 0; i < n; i++) {
+        struct rf_error one;
+        if (output_write(&o[i], &one) != RF_OK && status == RF_OK) {
+            *err = one;
+            status = one.status;
+        }
+    }
+    return status;
+}
+
+void outputs_note(const struct output *o, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (o[i].chosen && !o[i].terminal)
+            note("%s gets format %s; -f chooses another", o[i].name, o[i].format->name);
 }

@@ -21,38 +21,50 @@ static enum rf_status prepare_outputs(struct recording *r, struct rf_error *err)
     const char *const standard[] = {r->to_stderr ? OUTPUT_STDERR : "-"};
     const char *const *name = o->n_outputs ? o->output : standard;
     size_t n = o->n_outputs ? o->n_outputs : 1;
-    enum rf_status status = RF_OK;
     if (r->background && !o->n_outputs && r->begin_ns == 0)
         return RF_OK;
-    for (size_t i = 0; i < n && status == RF_OK; i++)
-        status = output_prepare(&r->output[r->n_outputs++], name[i], o->format, err);
-    return status;
+    return outputs_prepare(r->output, &r->n_outputs, name, n, o->format, err);
 }
 
-static struct rf_render looks(const struct recording *r)
+/* How the profile is to be shown, and what is known of the recording by now. */
+struct looks {
+    struct rf_render how;
+    struct rf_about about;
+    char *summary; /* NULL when out of memory: then files are without it */
+};
+
+static void looks_make(struct looks *l, const struct recording *r, const struct rf_account *account)
 {
-    const struct options *o = r->options;
-    struct rf_render how = {
-        .view = o->view, .n_columns = o->n_columns, .threads = o->threads, .no_text = o->no_text, .native = o->native};
-    how.about = rf_session_about(r->session);
-    memcpy(how.column, o->column, sizeof how.column);
-    if (o->full_paths)
-        how.folder = rf_session_folder(r->session);
-    return how;
+    size_t n;
+    *l = (struct looks){.how = options_render(r->options), .about = *rf_session_about(r->session)};
+    FILE *to = open_memstream(&l->summary, &n);
+    if (to) {
+        summary_print(to, account, false);
+        fclose(to);
+    }
+    l->about.account = l->summary;
+    l->how.about = &l->about;
+    if (r->options->full_paths)
+        l->how.folder = l->about.folder;
 }
 
 /* Writes the files as they would be now. What goes to stdout, a FIFO or a device is written once, at the end. */
 static void write_files(struct recording *r)
 {
     struct rf_error err;
-    struct rf_render how = looks(r);
+    struct rf_account account;
+    struct looks looks;
+    rf_session_account(r->session, &account);
+    looks_make(&looks, r, &account);
     for (size_t i = 0; i < r->n_outputs; i++) {
         struct output *o = &r->output[i];
         if (o->in_place)
             continue;
-        if (output_render(o, rf_session_profile(r->session), &how, &err) != RF_OK || output_write(o, &err) != RF_OK)
+        if (output_render(o, rf_session_profile(r->session), &looks.how, &err) != RF_OK ||
+            output_write(o, &err) != RF_OK)
             complain(&err);
     }
+    free(looks.summary);
 }
 
 /* True when the user asked for the end. From then on the next such signal ends the program as it always does. */
@@ -173,9 +185,7 @@ static void tell_beginning(const struct recording *r)
     note("sampling %d at %g Hz %s", o->pid, o->rate, how_long);
     if (o->snapshot > 0 && !any_file(r))
         note("--snapshot has nothing to do: there is no file to write (-o FILE)");
-    for (size_t i = 0; i < r->n_outputs; i++)
-        if (r->output[i].chosen && !r->output[i].terminal)
-            note("%s gets format %s; -f chooses another", r->output[i].name, r->output[i].format->name);
+    outputs_note(r->output, r->n_outputs);
     if (o->view == RF_VIEW_BUILTIN)
         note("%s", rf_builtin_note());
     if (o->idle)
@@ -184,25 +194,18 @@ static void tell_beginning(const struct recording *r)
         note("found %s", rf_session_describe(r->session));
 }
 
-/* Renders everything, lets go of the target, writes everything. The first failure is the one reported. */
-static enum rf_status finish(struct recording *r, struct rf_error *err)
+/* Renders everything, lets go of the target, writes everything. */
+static enum rf_status finish(struct recording *r, const struct rf_account *account, struct rf_error *err)
 {
-    struct rf_render how = looks(r);
+    struct looks looks;
+    looks_make(&looks, r, account);
     enum rf_status status = r->n_outputs ? RF_OK : prepare_outputs(r, err);
-    for (size_t i = 0; i < r->n_outputs && status == RF_OK; i++)
-        status = output_render(&r->output[i], rf_session_profile(r->session), &how, err);
+    if (status == RF_OK)
+        status = outputs_render(r->output, r->n_outputs, rf_session_profile(r->session), &looks.how, err);
+    free(looks.summary);
     rf_session_close(r->session);
     r->session = NULL;
-    if (status != RF_OK)
-        return status;
-    for (size_t i = 0; i < r->n_outputs; i++) {
-        struct rf_error one;
-        if (output_write(&r->output[i], &one) != RF_OK && status == RF_OK) {
-            *err = one;
-            status = one.status;
-        }
-    }
-    return status;
+    return status == RF_OK ? outputs_write(r->output, r->n_outputs, err) : status;
 }
 
 static void tell_end(const struct recording *r, const struct rf_account *a, uint64_t wall_ns)
@@ -259,6 +262,8 @@ static struct rf_session_options wishes(const struct recording *r)
         wants |= r->output[i].format->wants;
     how.want_log = (wants & RF_WANTS_LOG) != 0;
     how.want_native |= (wants & RF_WANTS_NATIVE) != 0;
+    if (wants & RF_WANTS_ALL)
+        how.want_expr = how.want_query = how.want_builtin = how.want_threads = true;
     return how;
 }
 
@@ -305,7 +310,7 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
     if (r->ended)
         r->ended(r->ctx);
     bool started = rf_session_started(r->session, &never) == RF_OK;
-    status = finish(r, &unwritten);
+    status = finish(r, &account, &unwritten);
     if (!o->quiet)
         tell_end(r, &account, wall_ns);
 

@@ -24,6 +24,14 @@ static const struct verb verbs[] = {
      verb_check, NULL},
     {"layout", "layout FILE", "the layout found in an ELF file, in the form of the catalog", FOR_LAYOUT, verb_layout,
      NULL},
+#ifdef RF_PPROF
+    {"report", "report PROFILE [-f FORMAT | -o FILE]... [--by VIEW]", "write a saved profile (.pb.gz) once more",
+     FOR_REPORT, verb_report,
+     "examples:\n"
+     "  rfprof -p 4242 -d 30 -o incident.pb.gz        keeps all there is to know\n"
+     "  rfprof report incident.pb.gz --by builtin     which of it is shown is chosen afterwards\n"
+     "  rfprof report incident.pb.gz -n -o cpu.svg\n"},
+#endif
     {NULL, NULL, NULL, 0, NULL, NULL},
 };
 

@@ -48,9 +48,10 @@ done
 started+=($!)
 wait_busy "$target" || fail "the server is not busy: $(cat "$scratch/target.log" "$scratch/client.log")"
 
-# record OPTION...: into out.tsv and out.folded
+# record OPTION...: into out.tsv, out.folded and out.pb.gz
 record() {
-    "$RFPROF" -p "$target" -d 2 -r 300 --max-stop 100 -q -o "$scratch/out.tsv" -o "$scratch/out.folded" "$@" ||
+    "$RFPROF" -p "$target" -d 2 -r 300 --max-stop 100 -q -o "$scratch/out.tsv" -o "$scratch/out.folded" \
+        -o "$scratch/out.pb.gz" "$@" ||
         fail "exit $?: $*"
 }
 # has LINE-BEGINNING: a row of out.tsv
@@ -82,6 +83,7 @@ for view in line fn query expr; do
     record --no-text --by $view
     "$RFPROF" -p "$target" -d 1 -r 300 -q --no-text --by $view -f table -o - >"$scratch/out.table" || fail "table: exit $?"
     grep -q -F secret "$scratch"/out.* && fail "--by $view tells: $(grep -F secret "$scratch"/out.*)"
+    gzip -dc <"$scratch/out.pb.gz" 2>/dev/null | grep -q -F secret && fail "--by $view: it is in the saved profile"
     grep -q '^<ipc>	[0-9]*	<ipc #[1-9][0-9]*>	' "$scratch/out.tsv" || fail "no numbers: $(cat "$scratch/out.tsv")"
     grep -q '<ipc #[1-9][0-9]*> (<ipc>' "$scratch/out.folded" || fail "no numbers: $(cat "$scratch/out.folded")"
     [ $view = query ] || cut -f 1,3 "$scratch/out.tsv" | grep -qx '<repl>	later' || fail "later: $(cat "$scratch/out.tsv")"

@@ -58,6 +58,12 @@ const struct rf_tid *rf_tids_find(const struct rf_tids *t, pid_t tid)
     return one ? &one->shown : NULL;
 }
 
+const struct rf_tid *rf_tids_next(const struct rf_tids *t, const struct rf_tid *after)
+{
+    const struct thread *one = after ? ((const struct thread *)after)->hh.next : t->threads;
+    return one ? &one->shown : NULL;
+}
+
 static void name(struct rf_tids *t, struct thread *one, bool worker)
 {
     int n;
@@ -84,6 +90,7 @@ const struct rf_tid *rf_tids_add(struct rf_tids *t, pid_t tid, struct rf_text co
     if (!one)
         return NULL;
     one->shown.tid = tid;
+    one->shown.number = HASH_COUNT(t->threads);
     one->shown.comm = (struct rf_text){one->comm, comm.n < sizeof one->comm ? comm.n : sizeof one->comm};
     if (comm.n)
         memcpy(one->comm, comm.s, one->shown.comm.n);

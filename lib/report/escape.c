@@ -3,7 +3,9 @@
  * UTF-8 is checked as RFC 3629 has it: no overlong forms, no surrogates, nothing above U+10FFFF. */
 #include "escape.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 size_t rf_utf8(const char *s, size_t n, uint32_t *out)
 {
@@ -82,5 +84,34 @@ char *rf_escape(struct rf_text text)
         i += len;
     }
     *to = '\0';
+    return out;
+}
+
+size_t rf_readable(struct rf_text text, char to[static 8], unsigned *columns)
+{
+    uint32_t c;
+    size_t len = rf_utf8(text.s, text.n, &c);
+    if (!len || c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xfffe || c == 0xffff) {
+        snprintf(to, 8, "\\x%02x", (unsigned char)text.s[0]);
+        *columns = 4;
+        return 1;
+    }
+    memcpy(to, text.s, len);
+    to[len] = '\0';
+    *columns = c >= 0x1100 ? 2 : 1;
+    return len;
+}
+
+char *rf_readable_copy(struct rf_text text)
+{
+    char *out = text.n < SIZE_MAX / 4 ? malloc(text.n * 4 + 1) : NULL, one[8];
+    char *to = out;
+    unsigned columns;
+    for (size_t i = 0; out && i < text.n;) {
+        i += rf_readable((struct rf_text){text.s + i, text.n - i}, one, &columns);
+        to = stpcpy(to, one);
+    }
+    if (out)
+        *to = '\0';
     return out;
 }

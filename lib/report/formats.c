@@ -6,6 +6,13 @@ static const struct rf_format formats[] = {
     {"tsv", {".tsv", NULL}, "tab-separated, for databases: file line fn self_ms total_ms samples", rf_write_tsv, 0},
     {"folded", {".folded", ".txt", NULL}, "folded stacks, for flamegraph.pl and inferno", rf_write_folded, 0},
     {"svg", {".svg", NULL}, "a flame graph for browsers: search, zoom, tooltips", rf_write_svg, 0},
+#ifdef RF_PPROF
+    {"pprof",
+     {".pb.gz", NULL},
+     "all that is known, for rfprof report; for go tool pprof what is shown of it",
+     rf_write_pprof,
+     RF_WANTS_LOG | RF_WANTS_NATIVE | RF_WANTS_ALL},
+#endif
     {"perf",
      {".perf", NULL},
      "each sample as perf script prints it, C functions too, for tools that read perf",

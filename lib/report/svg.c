@@ -37,28 +37,13 @@ struct picture {
 
 /* --- text ------------------------------------------------------------------------------------------ */
 
-/* The first character of a text as it is shown, terminated. Returns how many bytes of the text it stands for. */
-static size_t show(struct rf_text t, char to[static 8], unsigned *columns)
-{
-    uint32_t c;
-    size_t len = rf_utf8(t.s, t.n, &c);
-    if (!len || c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xfffe || c == 0xffff) {
-        snprintf(to, 8, "\\x%02x", (unsigned char)t.s[0]);
-        *columns = 4;
-        return 1;
-    }
-    memcpy(to, t.s, len);
-    to[len] = '\0';
-    *columns = c >= 0x1100 ? 2 : 1; /* as in svg.js */
-    return len;
-}
-
+/* East Asian characters take two; as in svg.js. */
 static unsigned columns_of(struct rf_text t)
 {
     char shown[8];
     unsigned all = 0, one;
     for (size_t i = 0; i < t.n; all += one)
-        i += show((struct rf_text){t.s + i, t.n - i}, shown, &one);
+        i += rf_readable((struct rf_text){t.s + i, t.n - i}, shown, &one);
     return all;
 }
 
@@ -83,7 +68,7 @@ static void put_text(FILE *to, struct rf_text t, unsigned room)
     bool all = columns_of(t) <= room;
     unsigned used = 0, columns;
     for (size_t i = 0; i < t.n; used += columns) {
-        i += show((struct rf_text){t.s + i, t.n - i}, shown, &columns);
+        i += rf_readable((struct rf_text){t.s + i, t.n - i}, shown, &columns);
         if (!all && used + columns + 1 > room) {
             fputs("\xe2\x80\xa6", to);
             return;
@@ -99,7 +84,7 @@ static void put_json(FILE *to, struct rf_text t)
     unsigned columns;
     putc('"', to);
     for (size_t i = 0; i < t.n;) {
-        i += show((struct rf_text){t.s + i, t.n - i}, shown, &columns);
+        i += rf_readable((struct rf_text){t.s + i, t.n - i}, shown, &columns);
         if (shown[0] == '"' || shown[0] == '\\')
             putc('\\', to);
         put_xml(to, shown);

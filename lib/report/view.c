@@ -73,15 +73,14 @@ static bool is(struct rf_text t, const char *s)
     return t.n == strlen(s) && memcmp(t.s, s, t.n) == 0;
 }
 
-/* Text that came from no file: a client may have sent it. */
-static bool unfiled(struct rf_text file)
+bool rf_unfiled(struct rf_text file)
 {
     return is(file, "<ipc>") || is(file, "<repl>");
 }
 
 struct rf_text rf_full_path(const char *folder, struct rf_text name)
 {
-    bool as_is = !name.n || name.s[0] == '/' || unfiled(name) || is(name, "<runtime>") || is(name, "<unknown>");
+    bool as_is = !name.n || name.s[0] == '/' || rf_unfiled(name) || is(name, "<runtime>") || is(name, "<unknown>");
     size_t n = as_is ? 0 : strlen(folder);
     char *path = malloc(n + name.n + 2);
     if (!path)
@@ -177,7 +176,7 @@ static struct rf_frame viewed(const struct making *m, struct rf_frame f)
 /* Takes out of a frame what clients sent. number is room for what stands there instead; false when out of memory. */
 static bool withhold(struct making *m, struct rf_frame *f, char *number, size_t size)
 {
-    if (!m->how->no_text || f->kind != RF_KIND_RAYFALL || !unfiled(f->file))
+    if (!m->how->no_text || f->kind != RF_KIND_RAYFALL || !rf_unfiled(f->file))
         return true;
     f->expr = f->source = (struct rf_text){0};
     if (f->named || !f->fn.n)

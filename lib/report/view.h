@@ -21,6 +21,9 @@ unsigned rf_columns_apart(const enum rf_column *column, size_t n);
 /* The columns that a table has behind the usual ones: those asked for, and those that the view implies. */
 size_t rf_columns_shown(const struct rf_render *how, enum rf_column out[RF_COLUMNS]);
 
+/* Is this the file of text that came from no file? A client may have sent it: --no-text withholds it. */
+bool rf_unfiled(struct rf_text file);
+
 /* A relative name, resolved against a folder as text: "." and ".." are taken out, links are not looked at. Names that
  * stand for no file, such as <ipc>, stay as they are. out->s is malloc'ed, NULL when out of memory. */
 struct rf_text rf_full_path(const char *folder, struct rf_text name);

@@ -246,6 +246,8 @@ static void withheld_text_is_in_no_output(void **state)
     for (const struct rf_format *f = rf_formats(); f->name; f++)
         for (int view = 0; rf_views()[view].name; view++)
             for (size_t columns = 0; columns <= RF_COLUMNS; columns++) {
+                if (f->wants & RF_WANTS_ALL) /* compressed: tests/unit/saved.c looks into it */
+                    continue;
                 struct rf_render how = {.view = (enum rf_view)view,
                                         .column = {RF_COLUMN_EXPR, RF_COLUMN_COL},
                                         .n_columns = columns,
