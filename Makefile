@@ -12,6 +12,12 @@ ifneq ($(CAPSTONE),0)
 CPPFLAGS += -DRF_CAPSTONE
 LDLIBS += -lcapstone
 endif
+# JANSSON=0: without JSON output.
+JANSSON ?= 1
+ifneq ($(JANSSON),0)
+CPPFLAGS += -DRF_JANSSON
+LDLIBS += -ljansson
+endif
 # NCURSES=0: without a screen; top then only has --batch.
 NCURSES ?= 1
 # PPROF=0: without protobuf-c and zlib. There is then no format pprof, and no command report.
@@ -30,8 +36,8 @@ NOT_BUILT += rfprof/top_$(if $(NCURSES:0=),noscreen,screen).c
 SANITIZE = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 # Debian packages: what building and the demo need, and what tests need besides.
-DEPS = gcc make libc6-dev libdw-dev libelf-dev liblzma-dev libunwind-dev libcapstone-dev libncurses-dev uthash-dev \
-	protobuf-c-compiler libprotobuf-c-dev zlib1g-dev python3 python3-pip procps
+DEPS = gcc make libc6-dev libdw-dev libelf-dev liblzma-dev libunwind-dev libcapstone-dev libjansson-dev \
+	libncurses-dev uthash-dev protobuf-c-compiler libprotobuf-c-dev zlib1g-dev python3 python3-pip procps
 TEST_DEPS = libcmocka-dev gdb mold tmux
 
 LIB_O := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(NOT_BUILT),$(wildcard lib/*.c lib/*/*.c))) \

@@ -275,6 +275,63 @@ bool rf_saved_no_text(const struct rf_saved *s);
 bool rf_saved_foreign(const struct rf_saved *s);
 bool rf_saved_empty(const struct rf_saved *s); /* no samples */
 
+/* --- what every thread does now ---------------------------------------------------------------------------- */
+
+struct rf_dump_options {
+    pid_t pid; /* a thread id is taken as its process */
+    bool no_catalog;
+    bool native; /* the C functions, too */
+    bool locals; /* arguments and locals of the functions on the stack */
+};
+
+/* An argument or local of a function in progress. */
+struct rf_dump_value {
+    struct rf_text name; /* empty: the build does not tell */
+    bool argument;
+    struct rf_text type; /* as rayforce names it: "i64" is an atom, "I64" a vector; empty: it is not set so far */
+    int64_t length;      /* elements, rows of a table, keys of a dictionary; -1: has none */
+    struct rf_text text; /* its beginning, at most 240 bytes; see `cut` */
+    bool cut;            /* text does not show all of it */
+    bool changed;        /* the thread ran on and changed it before it was read: there is nothing else to say */
+};
+enum { RF_DUMP_VALUES = 32, RF_DUMP_DEPTH = 100 }; /* values of a frame; frames of a thread that have their values */
+
+struct rf_dump_frame {
+    bool native; /* a C function: file as in rows by native, no source */
+    struct rf_text fn, file;
+    uint32_t line, col;                /* 1-based; 0: not known */
+    struct rf_text source;             /* the line's text, without the blanks around it; empty: not known */
+    const struct rf_dump_value *value; /* arguments first */
+    size_t n_values, n_left_out;
+    const char *no_values; /* why there are none, where they were asked for and there should be; else NULL */
+};
+
+struct rf_dump_thread {
+    pid_t tid;
+    struct rf_text name; /* "main", "worker-1", else what the kernel calls it, with its id */
+    char state; /* its letter in proc(5): R running, S sleeping, D in an uninterruptible sleep, T stopped ... */
+    struct rf_text wait; /* of one that sleeps, or did when it was stopped: "<epoll>", "<futex>" ...; else empty */
+    bool idle;           /* a pool worker that waits for its next task */
+    bool dispatched;     /* its Rayfall frames are those of the main thread, which dispatched its task */
+    const char *missing; /* why there is no stack, or less than there should be; else NULL */
+    const struct rf_dump_frame *frame; /* innermost first */
+    size_t n_frames;
+};
+
+struct rf_dump {
+    pid_t pid;
+    char describe[400];                  /* as rf_session_describe */
+    const struct rf_dump_thread *thread; /* main first */
+    size_t n_threads;
+    uint64_t hold_max_ns; /* for which any one thread was held */
+};
+
+/* Looks at all threads once, whether they run, sleep or are stopped by a signal. Each is held while its registers and
+ * stack are copied; one that is stopped stays so, and what one sleeps in may return EINTR, as with `idle`. On RF_OK
+ * *out has to be given to rf_dump_free; everything in it lives until then. Texts are raw bytes of the target. */
+enum rf_status rf_dump_take(struct rf_dump **out, const struct rf_dump_options *options, struct rf_error *err);
+void rf_dump_free(struct rf_dump *d);
+
 /* --- looking at a process without sampling it ----------------------------------------------------------- */
 
 struct rf_finding {

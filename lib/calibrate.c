@@ -390,6 +390,20 @@ enum rf_status rf_calibrate(struct rf_calibration *c, const struct rf_process *p
     return status == RF_OK && *verdict == RF_REFUTED ? RF_TARGET : status;
 }
 
+enum rf_status rf_calibrate_once(struct rf_runtime *rt, const struct rf_process *p, struct rf_images *images,
+                                 uint64_t at_most_ns, enum rf_verdict *verdict, struct rf_error *err)
+{
+    *verdict = RF_BELIEVED;
+    if (rt->layout.origin != RF_ORIGIN_DERIVED)
+        return RF_OK;
+    struct rf_calibration *c = rf_calibration_new(rt, &p->memory);
+    if (!c)
+        return rf_fail(err, RF_FAILURE, 0, "out of memory");
+    enum rf_status status = rf_calibrate(c, p, images, at_most_ns, verdict, err);
+    rf_calibration_free(c);
+    return status;
+}
+
 void rf_calibration_describe(const struct rf_runtime *rt, char *out, size_t n)
 {
     size_t used;

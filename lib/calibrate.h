@@ -29,6 +29,9 @@ enum rf_verdict rf_calibration_observe(struct rf_calibration *c, const struct rf
 /* Samples the process until there is a verdict, for so long at most. RF_OK also while it waits. */
 enum rf_status rf_calibrate(struct rf_calibration *c, const struct rf_process *p, struct rf_images *images,
                             uint64_t at_most_ns, enum rf_verdict *verdict, struct rf_error *err);
+/* The same for who keeps no calibration: a layout that was not derived is believed as it is. */
+enum rf_status rf_calibrate_once(struct rf_runtime *rt, const struct rf_process *p, struct rf_images *images,
+                                 uint64_t at_most_ns, enum rf_verdict *verdict, struct rf_error *err);
 /* Does any frame of this stack run bytecode? */
 bool rf_runs_bytecode(const struct rf_runtime *rt, const struct rf_native_stack *native);
 /* "catalog 2.4.0, by build-id", or "calibrated, 93 live observations agreed; off: callers". */

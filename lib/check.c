@@ -104,20 +104,6 @@ static void say_runtime(struct report *r, const struct rf_process *p, const stru
     say(r, "threads", RF_FINE, "%u, of them %d pool workers", rf_process_threads(p), workers);
 }
 
-static enum rf_status calibrate(struct rf_runtime *rt, const struct rf_process *p, struct rf_images *images,
-                                struct rf_error *err)
-{
-    enum rf_verdict verdict;
-    if (rt->layout.origin != RF_ORIGIN_DERIVED)
-        return RF_OK;
-    struct rf_calibration *c = rf_calibration_new(rt, &p->memory);
-    if (!c)
-        return rf_fail(err, RF_FAILURE, 0, "out of memory");
-    enum rf_status status = rf_calibrate(c, p, images, CALIBRATION_NS, &verdict, err);
-    rf_calibration_free(c);
-    return status;
-}
-
 enum rf_status rf_check(pid_t pid, bool no_catalog, struct rf_finding *findings, size_t max, size_t *n,
                         struct rf_error *err)
 {
@@ -125,6 +111,7 @@ enum rf_status rf_check(pid_t pid, bool no_catalog, struct rf_finding *findings,
     struct rf_process *p = NULL;
     struct rf_images *images = NULL;
     struct rf_runtime rt;
+    enum rf_verdict verdict;
     unsigned builtins = 0;
     enum rf_status status = rf_process_open(&p, pid, err);
     if (status != RF_OK) {
@@ -150,7 +137,7 @@ enum rf_status rf_check(pid_t pid, bool no_catalog, struct rf_finding *findings,
         status = rf_layout_validate(&rt, &p->memory, &builtins, err);
     }
     if (status == RF_OK)
-        status = calibrate(&rt, p, images, err);
+        status = rf_calibrate_once(&rt, p, images, CALIBRATION_NS, &verdict, err);
     if (status == RF_OK)
         say_runtime(&r, p, &rt, builtins);
     else

@@ -119,6 +119,20 @@ static bool take_native(struct options *o, const char *text)
     return o->native = true;
 }
 
+static bool take_locals(struct options *o, const char *text)
+{
+    (void)text;
+    return o->locals = true;
+}
+
+#ifdef RF_JANSSON
+static bool take_json(struct options *o, const char *text)
+{
+    (void)text;
+    return o->json = true;
+}
+#endif
+
 /* One that was named before keeps its place. */
 static void add_column(struct options *o, enum rf_column column)
 {
@@ -203,8 +217,8 @@ enum { BY = OPTION_LONG_ONLY, COLUMNS, FULL_PATHS, NO_TEXT, SNAPSHOT, MAX_STOP, 
 enum { ANY_VERB = -1 };
 
 static const struct option_row rows[] = {
-    {'p', "pid", "PID", "the process to sample, decimal or 0x hex", FOR_RECORDING | FOR_STOP | FOR_TOP | FOR_CHECK,
-     take_pid, "a process id, decimal or 0x hex", NULL},
+    {'p', "pid", "PID", "the process to sample, decimal or 0x hex",
+     FOR_RECORDING | FOR_STOP | FOR_TOP | FOR_CHECK | FOR_DUMP, take_pid, "a process id, decimal or 0x hex", NULL},
     {'d', "duration", "SEC", "how long, fractions allowed (default: until Ctrl-C or the target ends)",
      FOR_RECORDING | FOR_TOP, take_duration, "seconds, more than 0", NULL},
     {'r', "rate", "HZ", "samples per second and thread, 1 to 10000 (default 100)", FOR_RECORDING | FOR_TOP, take_rate,
@@ -218,8 +232,12 @@ static const struct option_row rows[] = {
     {BY, "by", "VIEW", "what rows are (default line), see below", FOR_RECORDING | FOR_REPORT | FOR_TOP, take_by,
      "one of", rf_views},
     {'F', "functions", NULL, "short for --by fn", FOR_RECORDING | FOR_REPORT, take_functions, NULL, NULL},
-    {'n', "native", NULL, "the C functions that run, below the Rayfall frames", FOR_RECORDING | FOR_REPORT, take_native,
-     NULL, NULL},
+    {'n', "native", NULL, "the C functions that run, below the Rayfall frames", FOR_RECORDING | FOR_REPORT | FOR_DUMP,
+     take_native, NULL, NULL},
+    {'l', "locals", NULL, "arguments and locals of each function, their beginnings", FOR_DUMP, take_locals, NULL, NULL},
+#ifdef RF_JANSSON
+    {'j', "json", NULL, "as JSON", FOR_DUMP, take_json, NULL, NULL},
+#endif
     {COLUMNS, "columns", "LIST", "further columns of tables, see below; commas between them",
      FOR_RECORDING | FOR_REPORT, take_columns, "names out of", rf_columns},
     {'t', "threads", NULL, "keep threads apart: roots of stacks, a column of tables", FOR_RECORDING | FOR_REPORT,
@@ -233,7 +251,7 @@ static const struct option_row rows[] = {
     {MAX_STOP, "max-stop", "PERCENT", "lower the rate when any thread is held for longer (default 5)",
      FOR_RECORDING | FOR_TOP, take_max_stop, "a share in percent, 0.01 to 100", NULL},
     {NO_CATALOG, "no-catalog", NULL, "derive the layout from the target's code, also when its release is known",
-     FOR_RECORDING | FOR_TOP | FOR_CHECK, take_no_catalog, NULL, NULL},
+     FOR_RECORDING | FOR_TOP | FOR_CHECK | FOR_DUMP, take_no_catalog, NULL, NULL},
     {BATCH, "batch", NULL, "pages as text, without taking the terminal over", FOR_TOP, take_batch, NULL, NULL},
     {OWNER, "owner", "NAME", "whose recording it is (default: the login session's)", FOR_START | FOR_STOP, take_owner,
      "letters, digits, '.', '-' and '_', 64 at most", NULL},

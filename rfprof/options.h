@@ -7,7 +7,16 @@
 #include "rfprof.h"
 
 enum { OUTPUTS_MAX = 16 };
-enum { FOR_RECORD = 1, FOR_CHECK = 2, FOR_LAYOUT = 4, FOR_TOP = 8, FOR_START = 16, FOR_STOP = 32, FOR_REPORT = 64 };
+enum {
+    FOR_RECORD = 1,
+    FOR_CHECK = 2,
+    FOR_LAYOUT = 4,
+    FOR_TOP = 8,
+    FOR_START = 16,
+    FOR_STOP = 32,
+    FOR_REPORT = 64,
+    FOR_DUMP = 128
+};
 enum { FOR_RECORDING = FOR_RECORD | FOR_START };
 
 struct options {
@@ -19,6 +28,7 @@ struct options {
     enum rf_column column[RF_COLUMNS];
     size_t n_columns;
     bool threads, no_text, full_paths, native, idle;
+    bool locals, json; /* dump */
     const char *output[OUTPUTS_MAX];
     size_t n_outputs;
     const struct rf_format *format; /* NULL: not given */

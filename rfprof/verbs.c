@@ -22,6 +22,16 @@ static const struct verb verbs[] = {
      "keys: Tab the next view, s self, t total, w last seconds or all, space pause, ? help, q leave\n"},
     {"check", "check [-p PID]", "can it be profiled, what was found? without -p: which processes can?", FOR_CHECK,
      verb_check, NULL},
+    {"dump",
+     "dump -p PID [-n] [-l]"
+#ifdef RF_JANSSON
+     " [-j]"
+#endif
+     ,
+     "what is every thread doing now? its state and its stack", FOR_DUMP, verb_dump,
+     "examples:\n"
+     "  rfprof dump -p 4242                           each thread's Rayfall stack, the innermost line first\n"
+     "  rfprof dump -p 4242 -n -l                     with C functions, arguments and locals\n"},
     {"layout", "layout FILE", "the layout found in an ELF file, in the form of the catalog", FOR_LAYOUT, verb_layout,
      NULL},
 #ifdef RF_PPROF

@@ -107,6 +107,17 @@ wait_busy() {
     return 1
 }
 
+# freeze PID: stops it with a signal, and waits until each of its threads has stopped.
+freeze() {
+    local _
+    kill -STOP "$1"
+    for _ in $(seq 200); do
+        [ "$(sed 's/.*) //' "/proc/$1"/task/*/stat | cut -c1 | sort -u)" = T ] && return 0
+        sleep 0.02
+    done
+    fail "process $1 does not stop"
+}
+
 # expect_exit CODE COMMAND...: runs it with its output in $scratch/out and $scratch/err.
 expect_exit() {
     local expected=$1 got=0

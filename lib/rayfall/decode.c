@@ -63,7 +63,7 @@ struct rf_decoder *rf_decoder_new(const struct rf_runtime *rt, const struct rf_m
         rf_decoder_free(d);
         return NULL;
     }
-    d->probe = (struct rf_probe){rt, d->lambdas, &d->spans};
+    d->probe = (struct rf_probe){.rt = rt, .lambdas = d->lambdas, .spans = &d->spans};
     return d;
 }
 
@@ -80,6 +80,8 @@ void rf_decoder_free(struct rf_decoder *d)
     rf_result_free(&d->result);
     rf_natives_free(d->natives);
     rf_waiting_free(d->waiting);
+    free(d->main.locals);
+    free(d->other.locals);
     free(d->texts);
     free(d);
 }
@@ -102,6 +104,27 @@ bool rf_decoder_want(struct rf_decoder *d, const struct rf_session_options *o)
 void rf_decoder_find_spans(struct rf_decoder *d, const struct rf_images *images)
 {
     rf_spans_find(&d->spans, images, d->live);
+}
+
+bool rf_decoder_want_locals(struct rf_decoder *d)
+{
+    d->main.locals = calloc(RF_FRAMES_MAX, sizeof *d->main.locals);
+    d->other.locals = calloc(RF_FRAMES_MAX, sizeof *d->other.locals);
+    d->probe.locals = true;
+    return d->main.locals && d->other.locals;
+}
+
+struct rf_locals rf_decoder_locals(const struct rf_decoder *d, const struct rf_decoded *of, size_t i)
+{
+    bool main = of->frame >= d->main.frame && of->frame < d->main.frame + RF_FRAMES_MAX;
+    const struct rf_stack *st = main ? &d->main : &d->other;
+    size_t at = i < of->n && !of->worker ? (size_t)(of->frame - st->frame) + i : st->n;
+    return st->locals && at < st->n ? st->locals[at] : (struct rf_locals){0};
+}
+
+const struct rf_names *rf_decoder_names(const struct rf_decoder *d)
+{
+    return d->names;
 }
 
 struct rf_probe *rf_decoder_probe(struct rf_decoder *d)

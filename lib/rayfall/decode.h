@@ -3,6 +3,7 @@
 #define RF_DECODE_H
 
 #include "layout/layout.h"
+#include "locals.h"
 #include "pool.h"
 #include "probe.h"
 #include "profile/profile.h"
@@ -42,6 +43,11 @@ void rf_decoder_free(struct rf_decoder *d);
 bool rf_decoder_want(struct rf_decoder *d, const struct rf_session_options *o);
 /* Looks for spans that the target names itself; again when there are new images. */
 void rf_decoder_find_spans(struct rf_decoder *d, const struct rf_images *images);
+/* Each function's frame is wanted with where its arguments and locals are. False when out of memory. */
+bool rf_decoder_want_locals(struct rf_decoder *d);
+/* Of frame i of what rf_decode returned last for a thread of its own: valid as long as that is. */
+struct rf_locals rf_decoder_locals(const struct rf_decoder *d, const struct rf_decoded *of, size_t i);
+const struct rf_names *rf_decoder_names(const struct rf_decoder *d);
 /* What the engine's selector should consult. */
 struct rf_probe *rf_decoder_probe(struct rf_decoder *d);
 /* The thread that runs Rayfall; 0 until it was seen. */

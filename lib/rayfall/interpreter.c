@@ -193,6 +193,13 @@ bool rf_return_sound(const struct rf_lambda *fn, const struct rf_exec *e, const 
            (i->op == OP_CALLF || i->op == OP_CALLS || i->op == OP_CALLG1 || i->op == OP_CALLG2 || i->op == OP_CALLGN);
 }
 
+static uint64_t locals_at(const struct rf_interpreter *in, const struct rf_exec *e, int32_t fp,
+                          const struct rf_lambda *fn)
+{
+    bool sound = fp >= 0 && fp <= e->sp && fn->n_locals >= 0 && fn->n_locals <= EXEC_INDEX_MAX - fp;
+    return sound ? e->addr + (uint64_t)in->rt->layout.exec_ps + 8 * (uint64_t)fp : 0;
+}
+
 /* The callers in one block, oldest first. An entry without a lambda is a call to itself: its function is that of the
  * next younger entry that has one, and for the youngest that which runs. So the names are found from the top down. */
 static void emit_callers(struct rf_interpreter *in, const struct rf_exec *e, const struct rf_lambda *running,
@@ -215,6 +222,8 @@ static void emit_callers(struct rf_interpreter *in, const struct rf_exec *e, con
         struct rf_activation a = {.fn = fn[i]};
         if (fn[i] && rf_return_sound(fn[i], e, &r[i]))
             a = at_ip(fn[i], (uint32_t)r[i].ip);
+        if (fn[i])
+            a.locals = locals_at(in, e, r[i].fp, fn[i]);
         if (fn[i] || i == 0 || fn[i - 1]) /* of callers that could not be read one stands for all in a row */
             emit(ctx, &a);
     }
@@ -254,6 +263,7 @@ enum rf_ip_found rf_interpreter_frame(struct rf_interpreter *in, const struct rf
     enum rf_ip_found found = live_line(&v, &a);
     if (a.called && e.sp < EXEC_INDEX_MAX)
         a.operands = e.addr + (uint64_t)in->rt->layout.exec_ps + 8 * ((uint64_t)e.sp + 1);
+    a.locals = locals_at(in, &e, e.fp, fn);
     emit(ctx, &a);
     return found;
 }

@@ -12,6 +12,7 @@ struct rf_activation {
     bool placed;                /* the form itself is known, not only its line: it is at span */
     struct rf_span span;
     uint64_t called;   /* the function object that it runs; 0: none, or not known */
+    uint64_t locals;   /* address of its first argument's or local's slot; 0: they are not there yet, or not known */
     uint64_t operands; /* address of the operands of what is called, as far as they are still there */
 };
 

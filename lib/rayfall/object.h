@@ -25,6 +25,7 @@ enum {
     RAY_U8 = 2,
     RAY_I64 = 5,
     RAY_SYMBOLS = 12,
+    RAY_TABLE = 98,
     RAY_DICT = 99,
     RAY_LAMBDA = 100,
     RAY_UNARY = 101,

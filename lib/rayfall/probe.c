@@ -9,6 +9,9 @@ enum {
     BLOCKS_MAX = 24, /* execution blocks considered; nesting natively deeper than that is rare */
     PROLOGUE_WORDS = 16,
     CODE_BYTES = 1024, /* of an unknown lambda's bytecode, constants and debug vector */
+    LOCALS_MAX = 64,   /* values of an operand stack, from its top downwards */
+    VALUE_BYTES = RAY_HEADER + 64,
+    CHILDREN_MAX = 8, /* elements of a list */
 };
 
 struct request {
@@ -189,6 +192,51 @@ static void ask_for_span(void *ctx, uint64_t addr, uint32_t size)
     ask(ctx, addr, size);
 }
 
+static void ask_operands(const struct rf_probe *p, struct request *r, const struct rf_exec *e)
+{
+    ask(r, e->addr + (uint64_t)p->rt->layout.exec_ps, 8 * (uint32_t)e->sp);
+}
+
+static void each_operand(const struct rf_probe *p, struct request *r, const struct rf_exec *e,
+                         void (*next)(struct request *, uint64_t object))
+{
+    uint64_t v;
+    for (int32_t i = e->sp; i > 0 && i > e->sp - LOCALS_MAX; i--)
+        if (rf_read_u64(&r->s->memory, e->addr + (uint64_t)p->rt->layout.exec_ps + 8 * (uint64_t)(i - 1), &v) &&
+            rf_obj_plausible(v))
+            next(r, v);
+}
+
+static void ask_value(struct request *r, uint64_t object)
+{
+    ask(r, object, VALUE_BYTES);
+}
+
+static void ask_values(const struct rf_probe *p, struct request *r, const struct rf_exec *e)
+{
+    each_operand(p, r, e, ask_value);
+}
+
+/* What a value consists of: the text of a string, the elements of a list. */
+static void ask_parts(struct request *r, uint64_t object)
+{
+    uint64_t child;
+    struct rf_obj o;
+    if (!rf_obj_read(&r->s->memory, object, &o))
+        return;
+    if (o.type == RAY_STRING_ATOM && rf_obj_plausible((uint64_t)o.len))
+        ask_value(r, (uint64_t)o.len);
+    bool list = o.type == RAY_LIST || o.type == RAY_DICT || o.type == RAY_TABLE;
+    for (int64_t i = 0; list && i < o.len && i < CHILDREN_MAX; i++)
+        if (rf_read_u64(&r->s->memory, object + RAY_DATA + 8 * (uint64_t)i, &child) && rf_obj_plausible(child))
+            ask_value(r, child);
+}
+
+static void ask_all_parts(const struct rf_probe *p, struct request *r, const struct rf_exec *e)
+{
+    each_operand(p, r, e, ask_parts);
+}
+
 size_t rf_probe_select(void *ctx, const struct rf_snapshot *s, unsigned round, struct rf_range *out, size_t max)
 {
     const struct rf_probe *p = ctx;
@@ -211,5 +259,7 @@ size_t rf_probe_select(void *ctx, const struct rf_snapshot *s, unsigned round, s
         ask_source(p, &r, round);
     if (p->spans)
         rf_spans_select(p->spans, s, ask_for_span, &r);
+    if (p->locals && round > 0)
+        each_exec(p, &r, round == 1 ? ask_operands : round == 2 ? ask_values : ask_all_parts);
     return r.n;
 }

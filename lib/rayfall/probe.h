@@ -2,7 +2,8 @@
  *
  * A selector for the engine (target/snapshot.h). It only looks at what was copied already, and asks for more:
  * round 0 the heads of everything that may be an execution block, round 1 what their indexes point to and the
- * lambdas, round 2 bytecode. Lambdas may be freed as soon as the thread runs on, so they are copied as well. */
+ * lambdas, round 2 bytecode. Lambdas may be freed as soon as the thread runs on, so they are copied as well. So are
+ * arguments and locals, where they are asked for, as far as there is room: the youngest first. */
 #ifndef RF_PROBE_H
 #define RF_PROBE_H
 
@@ -14,6 +15,7 @@ struct rf_probe {
     const struct rf_runtime *rt;
     const struct rf_lambdas *lambdas; /* known ones need less copying */
     const struct rf_spans *spans;     /* NULL: not wanted */
+    bool locals;                      /* the beginnings of what is on the operand stacks, too */
 };
 
 /* The select function of struct rf_selector; ctx is a struct rf_probe. */

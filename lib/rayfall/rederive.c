@@ -11,7 +11,9 @@ struct walk {
     struct rf_lambda *l;
     const struct rf_memory *m;
     const struct rf_runtime *rt;
-    const struct rf_source *source;
+    const struct rf_source *source; /* NULL: places are not wanted */
+    int64_t *symbol;                /* nor are names of slots, where there is room for none */
+    size_t n_symbols;
     size_t at; /* next instruction */
     unsigned nesting;
     size_t cap; /* of l->debug */
@@ -46,7 +48,7 @@ static void take_optional(struct walk *w, enum rf_op op)
 static bool mark(struct walk *w, uint64_t node)
 {
     struct rf_span span;
-    if (!next(w) || !rf_source_node(w->source, node, &span))
+    if (!w->source || !next(w) || !rf_source_node(w->source, node, &span))
         return true;
     uint32_t offset = next(w)->start;
     struct rf_lambda *l = w->l;
@@ -69,7 +71,7 @@ static bool mark_call(struct walk *w, uint64_t node)
 {
     struct rf_lambda *l = w->l;
     struct rf_span span;
-    if (next(w) && l->n_debug && l->debug[l->n_debug - 1].offset == next(w)->start &&
+    if (w->source && next(w) && l->n_debug && l->debug[l->n_debug - 1].offset == next(w)->start &&
         rf_source_node(w->source, node, &span))
         l->n_debug--;
     return mark(w, node);
@@ -108,12 +110,27 @@ static bool if_form(struct walk *w, const uint64_t *e, size_t n)
     return n >= 4 ? expr(w, e[3]) : take(w, OP_LOADCONST, OP_LOADCONST_W);
 }
 
+/* The next instruction reads or sets a slot under the name that this node is. */
+static void name_slot(struct walk *w, uint64_t node)
+{
+    struct rf_obj o;
+    const struct rf_instruction *i = next(w);
+    if (!w->n_symbols || !i || (i->op != OP_LOADENV && i->op != OP_STOREENV && i->op != OP_LOADENVG))
+        return;
+    size_t slot = i->op == OP_LOADENVG ? i->arg >> 16 : i->arg; /* that has a global's index behind the slot */
+    if (slot < w->n_symbols && rf_obj_read(w->m, node, &o) && o.type == RAY_SYMBOL_ATOM)
+        w->symbol[slot] = o.len;
+}
+
 static bool let_form(struct walk *w, const uint64_t *e)
 {
     if (!expr(w, e[2]))
         return false;
     take_optional(w, OP_FORCE);
-    return take(w, OP_DUP, OP_DUP) && take(w, OP_STOREENV, OP_STOREENV);
+    if (!take(w, OP_DUP, OP_DUP))
+        return false;
+    name_slot(w, e[1]);
+    return take(w, OP_STOREENV, OP_STOREENV);
 }
 
 static bool set_form(struct walk *w, const uint64_t *e)
@@ -268,9 +285,11 @@ static bool expr(struct walk *w, uint64_t node)
     if (!rf_obj_read(w->m, node, &o) || !mark(w, node))
         return false;
     if (o.type != RAY_LIST || o.len == 0) {
-        if (o.type == RAY_SYMBOL_ATOM && !(o.attrs & RAY_ATTR_QUOTED) &&
-            (take(w, OP_LOADENV, OP_LOADENVG) || take(w, OP_RESOLVE, OP_RESOLVE_W) ||
-             take(w, OP_LOADSELF, OP_LOADSELF)))
+        bool is_name = o.type == RAY_SYMBOL_ATOM && !(o.attrs & RAY_ATTR_QUOTED);
+        if (is_name)
+            name_slot(w, node);
+        if (is_name && (take(w, OP_LOADENV, OP_LOADENVG) || take(w, OP_RESOLVE, OP_RESOLVE_W) ||
+                        take(w, OP_LOADSELF, OP_LOADSELF)))
             return true;
         return take(w, OP_LOADCONST, OP_LOADCONST_W);
     }
@@ -295,4 +314,17 @@ bool rf_rederive(struct rf_lambda *l, const struct rf_memory *m, const struct rf
         return true;
     l->n_debug = 0;
     return false;
+}
+
+void rf_name_slots(const struct rf_lambda *l, const struct rf_memory *m, const struct rf_runtime *rt, int64_t *symbol,
+                   size_t n)
+{
+    struct rf_obj o;
+    uint64_t e[ELEMENTS_MAX];
+    struct rf_lambda own = *l; /* of which nothing is changed without a source */
+    struct walk w = {.l = &own, .m = m, .rt = rt, .symbol = symbol, .n_symbols = n};
+    if (!rf_obj_vector(m, l->body, RAY_LIST, ELEMENTS_MAX, &o) || !rf_read(m, l->body + RAY_DATA, e, 8 * (size_t)o.len))
+        return;
+    take_optional(&w, OP_BINDCAPS);
+    statements(&w, e, (size_t)o.len);
 }

@@ -14,4 +14,9 @@
 bool rf_rederive(struct rf_lambda *l, const struct rf_memory *m, const struct rf_runtime *rt, uint64_t body,
                  const struct rf_source *source);
 
+/* What the function's source calls its slots, as far as body and bytecode agree: symbol ids of those that are read or
+ * set under a name, into symbol[0 .. n); others are left as they are. */
+void rf_name_slots(const struct rf_lambda *l, const struct rf_memory *m, const struct rf_runtime *rt, int64_t *symbol,
+                   size_t n);
+
 #endif

@@ -35,8 +35,11 @@ struct walk {
 
 void rf_stack_push(struct rf_stack *st, const struct rf_frame *f)
 {
-    if (st->n < RF_FRAMES_MAX)
+    if (st->n < RF_FRAMES_MAX) {
+        if (st->locals)
+            st->locals[st->n] = (struct rf_locals){0};
         st->frame[st->n++] = *f;
+    }
     if (f->kind != RF_KIND_RAYFALL)
         return;
     st->n_rayfall++;
@@ -45,7 +48,12 @@ void rf_stack_push(struct rf_stack *st, const struct rf_frame *f)
 
 void rf_stack_push_root(struct rf_stack *st, const struct rf_frame *f)
 {
-    memmove(st->frame + 1, st->frame, (st->n < RF_FRAMES_MAX ? st->n : RF_FRAMES_MAX - 1) * sizeof *st->frame);
+    size_t kept = st->n < RF_FRAMES_MAX ? st->n : RF_FRAMES_MAX - 1;
+    memmove(st->frame + 1, st->frame, kept * sizeof *st->frame);
+    if (st->locals) {
+        memmove(st->locals + 1, st->locals, kept * sizeof *st->locals);
+        st->locals[0] = (struct rf_locals){0};
+    }
     st->n += st->n < RF_FRAMES_MAX;
     st->n_rayfall++;
     st->frame[0] = *f;
@@ -184,6 +192,7 @@ static void push_form(struct walk *k, const struct rf_frame *f)
     if (last && last->line == f->line && same_text(last->file, f->file) && same_text(last->fn, f->fn)) {
         last->col = f->col;
         last->expr = f->expr;
+        last->source = f->source;
     } else {
         rf_stack_push(st, f);
     }
@@ -202,6 +211,14 @@ static struct rf_frame top_frame(const struct walk *k, const struct rf_source *s
     if (first)
         f.query = s->query;
     return f;
+}
+
+/* Of the frame that was pushed last. */
+static void note_locals(struct walk *k, const struct rf_lambda *fn, uint64_t at)
+{
+    struct rf_stack *st = k->w->out;
+    if (st->locals && st->n)
+        st->locals[st->n - 1] = (struct rf_locals){fn, at};
 }
 
 static void push_native(struct walk *k, size_t i)
@@ -293,9 +310,17 @@ static void push_head(struct walk *k, const struct rf_tree *tree, size_t i, cons
     push_given(k, i, b, given);
 }
 
+/* A function whose body is walked, at no form that is known. */
+static void push_walked(struct walk *k)
+{
+    rf_stack_push(k->w->out, &(struct rf_frame){.file = k->fn_file, .fn = k->fn->name, .named = true});
+    note_locals(k, k->fn, 0);
+}
+
 /* The chain at its end: where each of its frames is, and whose source that is. */
 struct solved {
     const struct rf_source *own, *top; /* of the function that the chain is in; of the top level */
+    bool walked;                       /* it is the body of that function, of which nothing was pushed yet */
     struct rf_tree tree;
     struct rf_form form[RF_CHAIN_MAX];
 };
@@ -304,6 +329,7 @@ static void solve_chain(struct walk *k, struct solved *s)
 {
     const struct rf_source *sources[2];
     size_t n_sources = 0;
+    s->walked = k->walked;
     s->own = k->fn ? source_at(k, k->fn->nfo) : NULL;
     s->top = source_at(k, source_of_frame(k, k->chain[k->n_chain - 1]));
     if (s->own)
@@ -330,12 +356,12 @@ static void solve_chain(struct walk *k, struct solved *s)
         push_form(k, &f);
     }
     if (!found && k->walked)
-        rf_stack_push(k->w->out, &(struct rf_frame){.file = k->fn_file, .fn = k->fn->name, .named = true});
+        push_walked(k);
     k->walked = false;
 }
 
 /* A form becomes a frame of the function it is in, or of the top level. */
-static void push_solved(struct walk *k, const struct solved *s, const struct rf_form *form)
+static void push_solved(struct walk *k, struct solved *s, const struct rf_form *form)
 {
     if (!form->source || form->root)
         return;
@@ -348,6 +374,9 @@ static void push_solved(struct walk *k, const struct solved *s, const struct rf_
     if (form->node)
         describe(k, &f, form->source, form->span);
     push_form(k, &f);
+    if (in_fn && s->walked)
+        note_locals(k, k->fn, 0);
+    s->walked = false;
 }
 
 /* Ends the chain. Native frames that it has run past go with it, those from `to` inwards are still to come. */
@@ -358,7 +387,7 @@ static void flush(struct walk *k, size_t to)
     if (k->n_chain)
         solve_chain(k, &s);
     else if (k->walked)
-        rf_stack_push(k->w->out, &(struct rf_frame){.file = k->fn_file, .fn = k->fn->name, .named = true});
+        push_walked(k);
     while (k->left > to) {
         size_t i = --k->left;
         push_native(k, i);
@@ -428,6 +457,7 @@ static void push_activation(void *ctx, const struct rf_activation *a)
             describe(k, &f, source, a->span);
     }
     rf_stack_push(k->w->out, &f);
+    note_locals(k, a->fn, a->locals);
 }
 
 static void count(struct rf_decode_stats *s, enum rf_ip_found found)

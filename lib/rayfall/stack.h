@@ -5,6 +5,7 @@
 #include "builtins.h"
 #include "decode.h"
 #include "interpreter.h"
+#include "locals.h"
 #include "native.h"
 #include "tree.h"
 
@@ -12,6 +13,7 @@ enum { RF_FRAMES_MAX = 8192 };
 
 struct rf_stack {
     struct rf_frame frame[RF_FRAMES_MAX]; /* root first; texts belong to the caches, valid for this epoch */
+    struct rf_locals *locals;             /* NULL, or room for those of each frame */
     size_t n, n_rayfall;                  /* frames; those of them that are RF_KIND_RAYFALL */
     enum rf_explained how;
 };

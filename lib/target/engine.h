@@ -52,6 +52,19 @@ const struct rf_asleep *rf_engine_asleep(const struct rf_engine *e, size_t *n);
 void rf_engine_mark(struct rf_engine *e, pid_t tid, struct rf_mark mark);
 void rf_engine_unmark(struct rf_engine *e);
 
+/* For a look at all threads instead of a recording: each is sampled once, in whatever state it is, its stack as a
+ * whole; a thread that is stopped by a signal stays so. Tick until rf_engine_left is 0: one that does not stop in
+ * time is asked some more times, best with a pause before. */
+void rf_engine_once(struct rf_engine *e);
+size_t rf_engine_left(const struct rf_engine *e);
+struct rf_looked {
+    pid_t tid;
+    char state;   /* its letter in proc(5), before the stop; 'X': it has ended */
+    bool sampled; /* else it did not stop in time, or another tracer has it */
+};
+/* Thread i, 0 being the main thread; false behind the last. */
+bool rf_engine_looked(const struct rf_engine *e, size_t i, struct rf_looked *out);
+
 /* What is in no sample yet. */
 struct rf_engine_rest {
     uint64_t pending_ns; /* CPU time that the threads have used since their last samples */

@@ -32,6 +32,7 @@ enum {
     MAPS_EVERY_NS = 100 * 1000000,  /* at most */
     ROOT_SLACK = 64,
     DENIED_MAX = 16,
+    TRIES_MAX = 100, /* to stop a thread that has to be seen: each waits, too, where the machine is busy */
     DENIED_TICKS =
         20, /* another sampler may hold the thread at this moment, or we do, by the id it had before an exec */
 };
@@ -46,6 +47,7 @@ struct rf_engine {
     uint64_t list_ns, maps_ns; /* when they were read */
     bool maps_old, list_old;
     bool idle; /* sleeping threads are sampled too */
+    bool once; /* and each thread is sampled once */
     unsigned woken,
         woken_at; /* how many sleeping ones were stopped in this tick; the first for which there was no time */
     struct rf_asleep *asleep; /* this tick's */
@@ -104,6 +106,7 @@ static enum copied copy_held(struct rf_engine *e, struct rf_thread *t, const str
     s->tid = t->tid;
     s->main_thread = t->tid == e->process->pid;
     s->time_ns = hold->at_ns;
+    s->state = t->looked;
     rf_copy_stack(s, stack_top(e, t, s->reg[RF_RSP]), t->stack_slice);
     rf_copy_blocks(s, &e->selector);
     return COPIED;
@@ -185,6 +188,7 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool 
     t->sampled_ns = s->time_ns;
     e->stats.samples++;
     e->n++;
+    t->taken = true;
     fell_asleep(t, runs, s);
 }
 
@@ -255,11 +259,37 @@ static void tick_idle(struct rf_engine *e)
     rf_watch_clock(&e->watch);
 }
 
+/* For rf_engine_once. */
+static bool is_left(const struct rf_thread *t)
+{
+    return !t->taken && t->looked != 'X' && t->looked != 'Z' && t->tries < TRIES_MAX;
+}
+
+/* A thread that is stopped by a signal is in ptrace(2)'s eyes stopped already, and is so again when it is let go. */
+static void tick_once(struct rf_engine *e)
+{
+    struct rf_threads *ts = &e->watch.threads;
+    for (size_t i = 0; i < ts->n && e->n < SLOTS_MAX; i++) {
+        struct rf_thread *t = &ts->v[i];
+        unsigned cpu;
+        if (!is_left(t))
+            continue;
+        t->tries++;
+        t->looked = rf_thread_state(ts, t, &cpu);
+        t->stack_slice = RF_STACK_MAX;
+        if (t->looked != 'X' && t->looked != 'Z')
+            sample(e, t, cpu, t->looked == 'S');
+    }
+    rf_watch_clock(&e->watch);
+}
+
 static void tick(void *ctx)
 {
     struct rf_engine *e = ctx;
     e->tick_ns = rf_now_ns();
-    if (e->idle)
+    if (e->once)
+        tick_once(e);
+    else if (e->idle)
         tick_idle(e);
     else
         e->stats.slept += rf_watch_tick(&e->watch, look, e);
@@ -434,6 +464,28 @@ void rf_engine_stack_root(struct rf_engine *e, pid_t tid, uint64_t cfa)
 void rf_engine_idle(struct rf_engine *e)
 {
     e->idle = true;
+}
+
+void rf_engine_once(struct rf_engine *e)
+{
+    e->idle = e->once = true;
+}
+
+size_t rf_engine_left(const struct rf_engine *e)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < e->watch.threads.n; i++)
+        left += is_left(&e->watch.threads.v[i]);
+    return left;
+}
+
+bool rf_engine_looked(const struct rf_engine *e, size_t i, struct rf_looked *out)
+{
+    if (i >= e->watch.threads.n)
+        return false;
+    const struct rf_thread *t = &e->watch.threads.v[i];
+    *out = (struct rf_looked){t->tid, t->looked, t->taken};
+    return true;
 }
 
 const struct rf_asleep *rf_engine_asleep(const struct rf_engine *e, size_t *n)

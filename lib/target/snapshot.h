@@ -57,6 +57,7 @@ struct rf_snapshot {
                          * threads are asked for */
     uint64_t reg[RF_REGS];
     uint64_t fs_base;
+    char state;      /* its letter in proc(5) before it was held, where each thread is sampled once; else 0 */
     bool in_syscall; /* stopped in a system call */
     bool asleep;     /* which had put it to sleep */
     long syscall;    /* its number, as the thread gave it; of one that the kernel restarts, restart_syscall(2) */

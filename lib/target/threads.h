@@ -41,6 +41,9 @@ struct rf_thread {
     uint64_t held_ns;    /* for rf_engine_held_ns */
     uint64_t stack_root; /* 0: not known */
     size_t stack_slice;  /* of a long stack so much is copied, at either end */
+    char looked;         /* for rf_engine_once: its state when it was looked at; 0: not yet */
+    bool taken;          /* and there is a sample of it */
+    unsigned tries;
 };
 
 struct rf_threads {
