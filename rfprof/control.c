@@ -34,6 +34,12 @@ static bool start_time(pid_t pid, unsigned long long *ticks)
     return p != NULL;
 }
 
+bool control_is_alive(pid_t pid, unsigned long long ticks)
+{
+    unsigned long long now;
+    return start_time(pid, &now) && now == ticks;
+}
+
 static void choose_folder(char *to, size_t size)
 {
     const char *run = secure_getenv("XDG_RUNTIME_DIR");

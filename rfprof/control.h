@@ -37,6 +37,8 @@ struct control_message {
  * exist is no error: what was recorded of it may still be there. */
 enum rf_status control_open(struct control_place *p, pid_t pid, bool make, struct rf_error *err);
 void control_close(struct control_place *p);
+/* Is the process of this pid and start time (/proc/PID/stat field 22) still there? */
+bool control_is_alive(pid_t pid, unsigned long long ticks);
 /* "FOLDER/NAME.suffix" */
 void control_path(const struct control_place *p, const char *suffix, char *to, size_t size);
 /* One command at a time changes what is in the folder. */

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { PATH_SIZE = 700, CODE_SIZE = 4 /* "  5\n", the first line */ };
+enum { PATH_SIZE = 700, CODE_SIZE = 4 /* "  5\n", the first line */, KEPT_SECONDS = 86400 };
 
 struct paths {
     char text[PATH_SIZE], unfinished[PATH_SIZE], output[PATH_SIZE];
@@ -106,15 +107,39 @@ void remains_remove(const struct control_place *p, const char *kind)
     unlink(at.output);
 }
 
+/* A folder to read that p->folder_fd is not used up by. */
+static DIR *open_listing(const struct control_place *p)
+{
+    int fd = openat(p->folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!folder && fd >= 0)
+        close(fd);
+    return folder;
+}
+
+void remains_sweep(const struct control_place *p)
+{
+    DIR *folder = open_listing(p);
+    for (struct dirent *d; folder && (d = readdir(folder)) != NULL;) {
+        struct stat st;
+        int pid;
+        unsigned long long ticks;
+        char point;
+        if (sscanf(d->d_name, "%d-%llu%c", &pid, &ticks, &point) == 3 && point == '.' &&
+            !control_is_alive(pid, ticks) && fstatat(p->folder_fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            time(NULL) - st.st_mtime > KEPT_SECONDS)
+            unlinkat(p->folder_fd, d->d_name, 0);
+    }
+    if (folder)
+        closedir(folder);
+}
+
 bool remains_find(struct control_place *p, const char *kind)
 {
     char begin[32], end[128];
     snprintf(begin, sizeof begin, "%d-", (int)p->pid);
     snprintf(end, sizeof end, ".%s", kind);
-    int fd = dup(p->folder_fd);
-    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!folder && fd >= 0)
-        close(fd);
+    DIR *folder = open_listing(p);
     time_t newest = 0;
     for (struct dirent *d; folder && (d = readdir(folder)) != NULL;) {
         struct stat st;

@@ -1,7 +1,8 @@
 /* remains.h: what a recorder that ended before anybody stopped it has left for a later `rfprof stop`.
  *
  * In the folder of its socket (control.h): a file with its exit code and what it had to say, and beside it what would
- * have gone to stdout, if anything. Kept until the next stop or start. */
+ * have gone to stdout, if anything. Kept until the next stop or start for that target; of one that has gone, for a
+ * day. */
 #ifndef REMAINS_H
 #define REMAINS_H
 
@@ -18,6 +19,8 @@ void remains_end(const struct control_place *p, const char *kind, int code);
 /* Says it all again, on our stdout and stderr, and removes it. Returns the exit code; -1 when there is nothing. */
 int remains_tell(const struct control_place *p, const char *kind);
 void remains_remove(const struct control_place *p, const char *kind);
+/* Removes what nobody asked for within a day of a process that has gone. */
+void remains_sweep(const struct control_place *p);
 /* For a process that has gone: finds which one of that pid left something, and completes p->name. */
 bool remains_find(struct control_place *p, const char *kind);
 

@@ -62,7 +62,7 @@ static bool serve(void *ctx)
         return false;
     bool stop = m.wish == CONTROL_STOP, same = !strcmp(m.owner, c->owner);
     c->connection = connection;
-    if (stop)
+    if (stop || same)
         c->options.quiet = m.quiet != 0;
     c->end = stop ? STOPPED : same ? HANDED_OVER : TAKEN;
     if (stop)
@@ -71,7 +71,7 @@ static bool serve(void *ctx)
         dup2(fd[1], STDERR_FILENO);
     close(fd[0]);
     close(fd[1]);
-    if (c->end == TAKEN)
+    if (c->end == TAKEN && c->starter < 0) /* else its starter is still there to be told */
         remains_taken_kind(c->owner, c->kind, sizeof c->kind);
     return true;
 }
@@ -81,7 +81,7 @@ static void say_who(const struct recorder *c)
     if (c->end == TAKEN)
         note("another start took %d over, and its recording goes on: nothing was stopped; what this one had %s",
              c->options.pid, c->options.n_outputs ? "is in its files" : "follows on stdout");
-    else if (c->end == HANDED_OVER)
+    else if (c->end == HANDED_OVER && !c->options.quiet)
         note("the earlier recording of %d ends here%s", c->options.pid,
              c->options.n_outputs ? "" : "; it had no -o, so its profile is gone");
 }
@@ -105,6 +105,7 @@ static enum rf_status take_over(void *ctx, struct rf_error *err)
     struct control_message m = {.wish = CONTROL_TAKE_OVER, .quiet = c->options.quiet};
     memcpy(m.owner, c->owner, sizeof m.owner);
     control_lock(&c->place);
+    remains_sweep(&c->place);
     int earlier = control_connect(&c->place);
     if (earlier >= 0) {
         if (control_ask(earlier, &m, HAND_OVER_MS) < 0)
@@ -168,7 +169,8 @@ static _Noreturn void record(struct recorder *c)
     if (c->kind[0])
         remains_end(&c->place, c->kind, c->end == TAKEN ? RF_TARGET : code);
     remove_socket(c);
-    control_answer(c->starter >= 0 ? c->starter : c->connection, code);
+    control_answer(c->starter, code);
+    control_answer(c->connection, code);
     _exit(code);
 }
 

@@ -10,7 +10,7 @@ appears() {
         [ ! -e "$1" ] || break
         sleep 0.05
     done
-    is_tsv "$1"
+    is_tsv "$1" 0
     [ -z "$(tail -c 1 "$1")" ] || fail "$1 was cut"
     kill -0 $recorder || fail "the recording ended: $(cat "$scratch/err")"
 }
@@ -24,7 +24,7 @@ for how in USR1 --snapshot; do
         >"$scratch/out.stdout" 2>"$scratch/err" &
     recorder=$!
     started+=("$recorder")
-    sleep 1
+    burn 300
     if [ $how = USR1 ]; then
         [ ! -e "$scratch/out.tsv" ] || fail "a file was written before it was asked for"
         kill -USR1 $recorder
@@ -38,7 +38,7 @@ for how in USR1 --snapshot; do
     wait $recorder
     status=$?
     expect_status 0 "after $how"
-    expect_truth
+    is_tsv "$scratch/out.tsv"
     [ -s "$scratch/out.stdout" ] || fail "stdout got nothing"
 done
 [ -z "$(ls -A "$scratch" | grep '^\.rfprof')" ] || fail "temporary files are left"

@@ -91,6 +91,17 @@ cpu_ms() {
     cat "/proc/$1"/task/*/schedstat 2>/dev/null | awk '{s += $1} END {print int(s / 1000000)}'
 }
 
+# burn MS: until the target has used so much CPU time more.
+burn() {
+    local until _
+    until=$(($(cpu_ms "$target") + $1))
+    for _ in $(seq 400); do
+        [ "$(cpu_ms "$target")" -lt "$until" ] || return 0
+        sleep 0.05
+    done
+    fail "the target does not run"
+}
+
 # Busy: it used some CPU time, and then some more, and again. One that sleeps most of the time is busy, too.
 wait_busy() {
     local pid=$1 last now busy=0 _

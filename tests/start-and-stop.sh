@@ -27,16 +27,6 @@ gone() {
     fail "the recorder is still there"
 }
 
-# burn MS: until the target has used so much CPU time more.
-burn() {
-    local until _
-    until=$(($(cpu_ms "$target") + $1))
-    for _ in $(seq 400); do
-        [ "$(cpu_ms "$target")" -lt "$until" ] || return 0
-        sleep 0.05
-    done
-    fail "the target does not run"
-}
 stop() { expect_exit "$1" "$RFPROF" stop -p "$target" "${@:2}"; }
 
 fake ratio
@@ -118,6 +108,17 @@ says "$target ended"
 
 expect_exit 4 "$RFPROF" start -p "$target"
 says 'no process'
+
+# What nobody asked for is not kept for ever, nor is a socket that nobody listens on.
+touch -d '2 days ago' "$folder/1-1.ended" "$folder/1-1.sock"
+touch "$folder/1-2.ended"
+fake ratio
+start_recorder
+[ ! -e "$folder/1-1.ended" ] && [ ! -e "$folder/1-1.sock" ] && [ -e "$folder/1-2.ended" ] || fail "$(ls -la "$folder")"
+rm "$folder/1-2.ended"
+end "$target"
+gone
+rm -f "$folder/$target"-*
 expect_exit 4 "$RFPROF" start -p $$
 says 'not a rayforce process'
 expect_exit 2 "$RFPROF" stop
