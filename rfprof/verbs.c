@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const struct verb verbs[] = {
-    {"record", "[record] -p PID | -- PROGRAM [ARG...]",
+    {"record", "[record] [options] -p PID | -- PROGRAM [ARG...]",
      "sample a live process, or start one (what is done without a command)", FOR_RECORD, verb_record,
      "examples:\n"
      "  rfprof -p 4242 -d 30                          a table on the terminal\n"

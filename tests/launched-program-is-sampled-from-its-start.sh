@@ -83,3 +83,15 @@ os.waitpid(pid, 0)
 sys.exit(0 if text.count(b"INT") == 1 and b"end" in text else text.decode())
 END
 python3 "$scratch/terminal.py" "$RFPROF" || fail "Ctrl-C"
+
+# A real release: the lines of a script that ends with a status of its own.
+if rayforce=$(release 2.4.0 2>/dev/null); then
+    cat >"$scratch/script.rfl" <<'END'
+(set fib (fn [n] (if (<= n 1) n (+ (self (- n 1)) (self (- n 2))))))
+(println (fib 28))
+(exit 7)
+END
+    expect_exit 7 "$RFPROF" -r 500 --max-stop 100 -o "$scratch/out.tsv" -- "$rayforce" "$scratch/script.rfl"
+    [ "$(cat "$scratch/out")" = 317811 ] || fail "the script's output: $(cat "$scratch/out")"
+    grep -q "script.rfl	1	fib	" "$scratch/out.tsv" || fail "no line of the script: $(cat "$scratch/out.tsv")"
+fi
