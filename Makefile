@@ -142,13 +142,23 @@ deps:
 		$$sudo env DEBIAN_FRONTEND=noninteractive sh -c "apt-get update -q && \
 			apt-get install -q -y --no-install-recommends $$missing" </dev/null >/dev/null; }
 
+# Where shells look for completions. zsh has one folder for what distributions ship, and one for what is local.
+BASH_DIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+ZSH_DIR = $(DESTDIR)$(PREFIX)/share/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)
+FISH_DIR = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+DOC_DIR = $(DESTDIR)$(PREFIX)/share/doc/rfprof
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/man/man1 \
-		$(DESTDIR)$(PREFIX)/share/rfprof
+		$(DESTDIR)$(PREFIX)/share/rfprof $(BASH_DIR) $(ZSH_DIR) $(FISH_DIR) $(DOC_DIR)
 	install -m 755 $(B)/rfprof $(DESTDIR)$(PREFIX)/bin/rfprof
 	install -m 644 include/rfprof_span.h $(DESTDIR)$(PREFIX)/include/rfprof_span.h
 	install -m 644 man/rfprof.1 $(DESTDIR)$(PREFIX)/share/man/man1/rfprof.1
 	sed 's|/usr/local|$(PREFIX)|g' share/rfprof.rfl >$(DESTDIR)$(PREFIX)/share/rfprof/rfprof.rfl
+	$(B)/rfprof completion bash >$(BASH_DIR)/rfprof
+	$(B)/rfprof completion zsh >$(ZSH_DIR)/_rfprof
+	$(B)/rfprof completion fish >$(FISH_DIR)/rfprof.fish
+	install -m 644 README.md $(DOC_DIR)/README.md
+	install -m 644 LICENSE $(DOC_DIR)/copyright
 
 lint:
 	mandoc -T lint -W warning man/rfprof.1

@@ -381,7 +381,7 @@ int options_parse(struct options *o, unsigned verb, const char *verb_name, int a
                                   rf_columns()[o->column[i]].name, rf_views()[o->view].name);
     if (o->n_columns && o->view == RF_VIEW_BUILTIN)
         return complain_usage("--columns: rows by builtin have columns of their own");
-    if ((verb == FOR_LAYOUT || verb == FOR_REPORT) && optind < argc)
+    if ((verb & (FOR_LAYOUT | FOR_REPORT | FOR_COMPLETION)) && optind < argc)
         o->file = argv[optind++];
     return optind < argc ? refuse_operand(argv[optind]) : check_command(o, verb, verb_name);
 }

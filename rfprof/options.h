@@ -15,7 +15,8 @@ enum {
     FOR_START = 16,
     FOR_STOP = 32,
     FOR_REPORT = 64,
-    FOR_DUMP = 128
+    FOR_DUMP = 128,
+    FOR_COMPLETION = 1024
 };
 enum { FOR_RECORDING = FOR_RECORD | FOR_START };
 
@@ -32,7 +33,7 @@ struct options {
     const char *output[OUTPUTS_MAX];
     size_t n_outputs;
     const struct rf_format *format; /* NULL: not given */
-    const char *file;               /* layout: the ELF file; report: the profile */
+    const char *file;               /* layout: the ELF file; report: the profile; completion: the shell */
     const char *owner;              /* start, stop: whose recording it is; NULL: not given */
     char *const *command;           /* the program to start, behind "--"; NULL: not given */
     bool batch;                     /* top: text, not a screen */

@@ -42,6 +42,10 @@ static const struct verb verbs[] = {
      "  rfprof report incident.pb.gz --by builtin     which of it is shown is chosen afterwards\n"
      "  rfprof report incident.pb.gz -n -o cpu.svg\n"},
 #endif
+    {"completion", "completion bash | zsh | fish", "a script that makes the shell complete this command line",
+     FOR_COMPLETION, verb_completion,
+     "example:\n"
+     "  . <(rfprof completion bash)                   for this shell; `make install` puts them where shells look\n"},
     {NULL, NULL, NULL, 0, NULL, NULL},
 };
 

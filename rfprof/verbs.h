@@ -27,6 +27,7 @@ int verb_check(const struct options *o, uint64_t started_ns);
 int verb_top(const struct options *o, uint64_t started_ns);
 int verb_report(const struct options *o, uint64_t started_ns);
 int verb_dump(const struct options *o, uint64_t started_ns);
+int verb_completion(const struct options *o, uint64_t started_ns);
 int verb_layout(const struct options *o, uint64_t started_ns);
 
 #endif
