@@ -72,6 +72,9 @@ struct rf_session_options {
      * imports rayforce later. Opening waits for nothing, ticks sample at once; what runs before the runtime is up is
      * charged to <runtime> <startup>, and a program that it executes until then is not its end. */
     bool starting;
+    /* The same for a process that runs, if it may get a runtime yet: a Python that has not imported rayforce, or one in
+     * which the runtime is just being set up. After opening, rf_session_started says whether it is waited for. */
+    bool patient;
 };
 
 enum rf_target_state {

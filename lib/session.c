@@ -134,13 +134,19 @@ static enum rf_status open_session(struct rf_session *s, struct rf_error *err)
 {
     const struct rf_session_options *o = &s->options;
     enum rf_status status = rf_process_open(&s->process, o->pid, err);
-    if (status == RF_OK && o->starting) {
-        rf_starting_begin(&s->starting, !o->no_catalog);
-        snprintf(s->describe, sizeof s->describe, "a program that is starting");
-    } else if (status == RF_OK) {
+    bool starting = o->starting;
+    if (status == RF_OK && !starting) {
         status = rf_starting_find(&s->images, &s->runtime, s->process, !o->no_catalog, err);
+        starting = status == RF_TARGET && o->patient && s->images && rf_starting_later(s->images, s->process);
         if (status == RF_OK)
             status = open_decoding(s, TRIAL_NS, err);
+    }
+    if (starting) {
+        rf_images_close(s->images);
+        s->images = NULL;
+        rf_starting_begin(&s->starting, !o->no_catalog);
+        snprintf(s->describe, sizeof s->describe, "a program that is starting");
+        status = RF_OK;
     }
     if (status == RF_OK)
         status = open_profile(s, err);

@@ -33,6 +33,19 @@ enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt
     return status == RF_OK ? rf_layout_validate(rt, &p->memory, NULL, err) : status;
 }
 
+bool rf_starting_later(const struct rf_images *images, const struct rf_process *p)
+{
+    const struct rf_image *image = rf_runtime_image(images);
+    struct rf_symbol s;
+    uint64_t runtime;
+    if (image)
+        return rf_image_find(image, "__RUNTIME", &s) && rf_read_u64(&p->memory, s.addr, &runtime) && runtime == 0;
+    for (size_t i = 0; i < rf_images_count(images); i++)
+        if (rf_image_find(rf_images_get(images, i), "PyImport_ImportModule", &s))
+            return true;
+    return false;
+}
+
 void rf_starting_begin(struct rf_starting *st, bool catalog)
 {
     *st = (struct rf_starting){.waiting = true, .catalog = catalog, .opened_ns = now_ns()};

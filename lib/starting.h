@@ -24,6 +24,10 @@ struct rf_starting {
 enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt, const struct rf_process *p,
                                 bool catalog, struct rf_error *err);
 
+/* May a runtime come up in a process where rf_starting_find found none? In one that has its image but not yet set
+ * __RUNTIME, and in a Python, told by what its C API exports: it may import rayforce. */
+bool rf_starting_later(const struct rf_images *images, const struct rf_process *p);
+
 void rf_starting_begin(struct rf_starting *st, bool catalog);
 /* Looks whether it is up now; st->waiting says so. *images (NULL at first) and *rt are filled on the way. An error when
  * no layout can be had. */

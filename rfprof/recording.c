@@ -127,6 +127,18 @@ static void tell_new_rate(struct recording *r)
     r->rate = rate;
 }
 
+/* Of a process in which there was no runtime. */
+static void tell_started(struct recording *r)
+{
+    if (!r->waiting || rf_session_started(r->session, NULL) != RF_OK)
+        return;
+    r->waiting = false;
+    if (r->options->quiet)
+        return;
+    clear_progress(r);
+    note("the runtime is up after %.1f s: %s", (double)(now_ns() - r->begin_ns) / 1e9, rf_session_describe(r->session));
+}
+
 static uint64_t first(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -163,6 +175,7 @@ static enum rf_status sample(struct recording *r, struct rf_error *err)
                 r->begun(r->ctx);
         }
         tell_new_rate(r);
+        tell_started(r);
     }
     return RF_OK;
 }
@@ -190,6 +203,8 @@ static void tell_beginning(const struct recording *r)
         note("%s", rf_builtin_note());
     if (o->idle)
         note("sleeping threads are stopped too, once for each sleep: a system call of theirs may return EINTR");
+    if (r->waiting)
+        note("there is no rayforce runtime in %d yet: waiting for it", o->pid);
     if (o->verbose)
         note("found %s", rf_session_describe(r->session));
 }
@@ -252,6 +267,7 @@ static struct rf_session_options wishes(const struct recording *r)
         .pid = o->pid, .rate_hz = o->rate, .no_catalog = o->no_catalog, .max_stop_percent = o->max_stop};
     how.idle = o->idle;
     how.starting = r->starting;
+    how.patient = true;
     how.want_expr = o->view == RF_VIEW_EXPR || asks_for(o, RF_COLUMN_EXPR);
     how.want_query = o->view == RF_VIEW_QUERY;
     how.want_native = o->native || o->view == RF_VIEW_NATIVE;
@@ -299,6 +315,7 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
     r->begin_ns = now_ns();
     r->end_ns = o->duration > 0 ? r->begin_ns + (uint64_t)llround(o->duration * 1e9) : UINT64_MAX;
     r->rate = o->rate;
+    r->waiting = !r->starting && rf_session_started(r->session, NULL) != RF_OK;
     if (!o->quiet)
         tell_beginning(r);
 
@@ -324,6 +341,9 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
         *err = unwritten;
         return status;
     }
+    if (r->waiting)
+        return rf_fail(err, RF_TARGET, 0, "no rayforce runtime came up in %d within %.1f s", o->pid,
+                       (double)wall_ns / 1e9);
     if (!started) {
         *err = never;
         return never.status;

@@ -51,6 +51,7 @@ struct recording {
     uint64_t begin_ns, end_ns, first_tick_ns;
     double rate;                /* as last told to the user */
     bool progress;              /* stderr is a terminal */
+    bool waiting;               /* for a runtime that was expected to be there */
     enum rf_target_state state; /* at the end */
 };
 
