@@ -12,11 +12,13 @@ ifneq ($(CAPSTONE),0)
 CPPFLAGS += -DRF_CAPSTONE
 LDLIBS += -lcapstone
 endif
-# JANSSON=0: without JSON output.
+# JANSSON=0: without JSON output: no format speedscope, no dump -j.
 JANSSON ?= 1
 ifneq ($(JANSSON),0)
 CPPFLAGS += -DRF_JANSSON
 LDLIBS += -ljansson
+else
+NOT_BUILT += lib/report/speedscope.c tests/unit/speedscope.c
 endif
 # NCURSES=0: without a screen; top then only has --batch.
 NCURSES ?= 1
@@ -121,8 +123,8 @@ $(ORACLES): $(B)/tests/oracle/%: tests/oracle/%.c tests/oracle/tracee.c $(B)/lib
 oracle: $(ORACLES)
 	B=$(abspath $(B)) tests/oracle/run
 
-# Opens files in the programs that they are for: go tool pprof, where there is Go; Chromium, with screenshots in
-# $(B)/viewers to look at. Some hundred megabytes of packages, and a minute: not part of check.
+# Opens files in the programs that they are for: go tool pprof, where there is Go; Chromium and, where there
+# is npm, speedscope, with screenshots in $(B)/viewers to look at. Some hundred megabytes of packages, and a minute: not part of check.
 viewers:
 	$(MAKE) -s deps ALSO='chromium chromium-driver fonts-dejavu-core'
 	$(MAKE) all fixtures

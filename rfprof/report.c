@@ -6,7 +6,7 @@
 #include <signal.h>
 
 /* What another program's profile has nothing for; NULL when it has it all. */
-static const char *lacks(const struct options *o, const struct output *output, size_t n)
+static const char *lacks(const struct options *o)
 {
     if (o->view == RF_VIEW_QUERY || o->view == RF_VIEW_NATIVE || o->view == RF_VIEW_BUILTIN ||
         o->view == RF_VIEW_THREAD)
@@ -16,9 +16,6 @@ static const char *lacks(const struct options *o, const struct output *output, s
     for (size_t i = 0; i < o->n_columns; i++)
         if (o->column[i] == RF_COLUMN_THREAD || o->column[i] == RF_COLUMN_EXPR)
             return rf_columns()[o->column[i]].name;
-    for (size_t i = 0; i < n; i++)
-        if (output[i].format->wants & RF_WANTS_LOG && !(output[i].format->wants & RF_WANTS_ALL))
-            return output[i].format->name;
     return NULL;
 }
 
@@ -28,7 +25,7 @@ static enum rf_status write_outputs(const struct options *o, const struct rf_sav
     struct rf_render how = options_render(o);
     how.about = rf_saved_about(saved);
     how.no_text |= rf_saved_no_text(saved);
-    const char *what = rf_saved_foreign(saved) ? lacks(o, output, n) : NULL;
+    const char *what = rf_saved_foreign(saved) ? lacks(o) : NULL;
     if (what) {
         rf_fail(err, RF_USAGE, 0, "%s was not written by rfprof: there is no %s in it", o->file, what);
         rf_hint(err, "it can be shown by line, fn and file");

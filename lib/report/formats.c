@@ -6,6 +6,13 @@ static const struct rf_format formats[] = {
     {"tsv", {".tsv", NULL}, "tab-separated, for databases: file line fn self_ms total_ms samples", rf_write_tsv, 0},
     {"folded", {".folded", ".txt", NULL}, "folded stacks, for flamegraph.pl and inferno", rf_write_folded, 0},
     {"svg", {".svg", NULL}, "a flame graph for browsers: search, zoom, tooltips", rf_write_svg, 0},
+#ifdef RF_JANSSON
+    {"speedscope",
+     {".speedscope.json", ".json", NULL},
+     "for speedscope: stacks in their order in time, a profile for each thread with -t",
+     rf_write_speedscope,
+     RF_WANTS_LOG},
+#endif
 #ifdef RF_PPROF
     {"pprof",
      {".pb.gz", NULL},

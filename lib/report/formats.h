@@ -11,5 +11,7 @@ enum rf_status rf_write_folded(const struct rf_profile *p, const struct rf_rende
 enum rf_status rf_write_perf(const struct rf_profile *p, const struct rf_render *how, FILE *to, struct rf_error *err);
 enum rf_status rf_write_svg(const struct rf_profile *p, const struct rf_render *how, FILE *to, struct rf_error *err);
 enum rf_status rf_write_pprof(const struct rf_profile *p, const struct rf_render *how, FILE *to, struct rf_error *err);
+enum rf_status rf_write_speedscope(const struct rf_profile *p, const struct rf_render *how, FILE *to,
+                                   struct rf_error *err);
 
 #endif

@@ -1,6 +1,9 @@
 """chromium.py: flame graphs in a real browser: a search, a click, the way back, names that would like to be code.
 
-usage: chromium.py FOLDER   where names.svg, ratio.svg, deep.svg and tables beside them are; screenshots go there, too.
+usage: chromium.py FOLDER [SPEEDSCOPE]
+
+FOLDER has names.svg, ratio.svg, deep.svg and tables beside them; screenshots go there, too. SPEEDSCOPE is the npm package of
+that name, in which FOLDER's threads.json and names.json are opened.
 
 The browser is driven through chromedriver's plain HTTP interface (W3C WebDriver); nothing but Python's library is needed."""
 
@@ -121,18 +124,18 @@ def ratio(b):
     b.key("/(/")
     expect("a broken one", message(b) == "not a regular expression", message(b))
     b.key("\ue00c")
-    before = one(b, "inner")
+    before = one(b, "inner (ratio.rfl:2)")
     b.mouse(before["x"] + before["width"] / 2, before["y"] + 8, True)
-    after = one(b, "inner")
+    after = one(b, "inner (ratio.rfl:2)")
     expect("a click zooms", before["width"] < 0.99 * wide <= after["width"] + 2, before, after)
     boxes_fit(b, "zoomed")
     b.picture("ratio-zoomed")
     top = one(b, "all")
     b.mouse(top["x"] + 300, top["y"] + 8, True)
-    expect("a click above zooms out", abs(one(b, "inner")["width"] - before["width"]) < 1)
+    expect("a click above zooms out", abs(one(b, "inner (ratio.rfl:2)")["width"] - before["width"]) < 1)
     b.mouse(before["x"] + before["width"] / 2, before["y"] + 8, True)
     b.key("\ue00c")
-    expect("Escape zooms out", abs(one(b, "inner")["width"] - before["width"]) < 1)
+    expect("Escape zooms out", abs(one(b, "inner (ratio.rfl:2)")["width"] - before["width"]) < 1)
     b.mouse(before["x"] + before["width"] / 2, before["y"] + 8, False)
     tip = b.run("return [...document.querySelectorAll('.tip text')].map((t) => t.textContent)")
     row = next(r for r in table if r["fn"] == "inner" and r["file"] == "ratio.rfl")
@@ -174,11 +177,38 @@ def names(b):
     b.picture("names-light")
 
 
+# As the package's own command does it: a script hands the file to the page, whose title then is the profile's.
+def speedscope(b, page, name):
+    with open(f"{folder}/{name}.json", "rb") as f:
+        data = base64.b64encode(f.read()).decode()
+    with open(f"{folder}/{name}.load.js", "w") as to:
+        to.write(f"speedscope.loadFileFromBase64({json.dumps(name + '.json')}, {json.dumps(data)})")
+    b.post("/url", url="about:blank")
+    b.post("/url", url=f"file://{page}#localProfilePath={folder}/{name}.load.js")
+    profiles = [p["name"] for p in json.loads(base64.b64decode(data))["profiles"]]
+    first = f"{profiles[0]} (1/{len(profiles)})" if len(profiles) > 1 else profiles[0]
+    for attempt in range(50):
+        text = b.run("return document.title + ' ' + document.body.innerText")
+        if f"fakeforce {name}, pid " in text and first in text:
+            break
+        time.sleep(0.2)
+    else:
+        expect(f"speedscope: {name}", False, first, text[:300])
+        return
+    expect(f"speedscope: {name}", True)
+    time.sleep(1)
+    b.picture(f"speedscope-{name}")
+
+
 browser = Browser()
 try:
     ratio(browser)
     deep(browser)
     names(browser)
+    if len(sys.argv) > 2:
+        page = os.path.join(os.path.abspath(sys.argv[2]), "dist/release/index.html")
+        speedscope(browser, page, "threads")
+        speedscope(browser, page, "names")
 finally:
     browser.close()
 sys.exit(expect.failed)
