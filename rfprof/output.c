@@ -254,12 +254,39 @@ void output_free(struct output *o)
     free(o->bytes);
 }
 
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Would one overwrite, or run into, what the other writes? Devices and FIFOs may be told apart by their readers. */
+static bool same_place(const struct output *a, const struct output *b)
+{
+    struct stat ours, theirs;
+    if (!a->path || !b->path)
+        return a->path == b->path && a->fd == b->fd;
+    if (a->in_place || b->in_place || strcmp(base_of(a->path), base_of(b->path)))
+        return false;
+    char *folder = folder_of(a->path), *other = folder_of(b->path);
+    bool same = folder && other && stat(folder, &ours) == 0 && stat(other, &theirs) == 0 &&
+                ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
+    free(folder);
+    free(other);
+    return same;
+}
+
 enum rf_status outputs_prepare(struct output *o, size_t *n, const char *const *name, size_t n_names,
                                const struct rf_format *fallback, struct rf_error *err)
 {
     enum rf_status status = RF_OK;
-    for (size_t i = 0; i < n_names && status == RF_OK; i++)
-        status = output_prepare(&o[(*n)++], name[i], fallback, err);
+    for (size_t i = 0; i < n_names && status == RF_OK; i++) {
+        struct output *last = &o[(*n)++];
+        status = output_prepare(last, name[i], fallback, err);
+        for (struct output *other = o; other < last && status == RF_OK; other++)
+            if (same_place(other, last))
+                status = rf_fail(err, RF_USAGE, 0, "-o %s: that was given before, under another name", name[i]);
+    }
     return status;
 }
 

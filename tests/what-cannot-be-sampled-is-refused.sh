@@ -66,6 +66,24 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
         [ $? = 3 ] || fail "another user's: $(cat "$scratch/out")"
         grep -q "belongs to user 'root' and you are 'nobody'" "$scratch/out" || fail "$(cat "$scratch/out")"
     fi
+    if unshare --user --map-root-user true 2>/dev/null; then
+        refused 3 "only for this user namespace" "$target" unshare --user --map-root-user
+    fi
+    # an executable that may not be read: its process is not dumpable
+    install -m 711 "$(command -v sleep)" "$scratch/unreadable"
+    if setpriv --reuid=65534 --regid=65534 --clear-groups test -x "$scratch/sampler"; then
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$scratch/unreadable" 60 &
+        secret=$!
+        started+=("$secret")
+        for _ in $(seq 100); do
+            [ "$(cat "/proc/$secret/comm")" = unreadable ] && break
+            sleep 0.05
+        done
+        setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+            "$scratch/sampler" -p "$secret" -d 1 >"$scratch/out" 2>&1
+        [ $? = 3 ] || fail "not dumpable: $(cat "$scratch/out")"
+        grep -q "not dumpable" "$scratch/out" || fail "not dumpable: $(cat "$scratch/out")"
+    fi
     if setpriv --bounding-set=-sys_ptrace true 2>/dev/null; then
         setpriv --reuid=65534 --regid=65534 --clear-groups "$B/fixtures/meter" -b 1 >/dev/null &
         theirs=$!

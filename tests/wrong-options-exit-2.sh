@@ -22,6 +22,8 @@ wrong "pid 'me'" -p me
 wrong "pid '99999999999'" -p 99999999999
 wrong "format 'xml'" -p 1 -f xml
 wrong "output 'a.tsv'" -p 1 -o a.tsv -o a.tsv
+wrong "given before, under another name" -p 1 -o - -o /dev/stdout
+(cd "$scratch" && ln -s . here && expect_exit 2 "$RFPROF" -p 1 -o a.tsv -o here/./a.tsv && says 'under another name') || exit 1
 wrong "by 'bogus': expected one of line, fn, file, query, expr" -p 1 --by bogus
 wrong "by ''" -p 1 --by ''
 wrong "columns 'col,depth': expected names out of col, expr" -p 1 --columns col,depth

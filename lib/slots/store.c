@@ -104,6 +104,7 @@ void rf_store_save(const struct rf_slotmap *map, const char *build_id, uint64_t 
     if (folder < 0)
         return;
     snprintf(temporary, sizeof temporary, "%s.%d", name, (int)getpid());
+    unlinkat(folder, temporary, 0); /* of an rfprof that had our pid and was killed: nobody else has it now */
     int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0 && (!write_all(fd, map, build_id, size) || renameat(folder, temporary, folder, name) != 0))
         unlinkat(folder, temporary, 0);

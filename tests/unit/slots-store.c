@@ -103,6 +103,25 @@ static void a_damaged_file_is_not_read(void **state)
     assert_false(loads(4711));
 }
 
+/* An rfprof that is killed while it saves leaves its temporary file; the next one with its pid is not kept from saving.
+ */
+static void what_a_killed_one_left_is_no_hindrance(void **state)
+{
+    (void)state;
+    char left[sizeof path + 16];
+    if (!save())
+        skip();
+    assert_int_equal(unlink(path), 0);
+    snprintf(left, sizeof left, "%s.%d", path, (int)getpid());
+    FILE *f = fopen(left, "w");
+    assert_non_null(f);
+    fclose(f);
+    bool saved = save();
+    bool cleared = unlink(left) != 0;
+    assert_true(saved && cleared);
+    assert_true(loads(4711));
+}
+
 static void names_that_are_no_build_id_name_no_file(void **state)
 {
     (void)state;
@@ -114,6 +133,7 @@ static void names_that_are_no_build_id_name_no_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_a_killed_one_left_is_no_hindrance, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_was_saved_is_found_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_environment_has_no_say, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_others_may_write_is_not_read, set_up, tear_down),
