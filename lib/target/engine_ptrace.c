@@ -41,6 +41,9 @@ struct rf_engine {
     const struct rf_process *process;
     struct rf_selector selector;
     struct rf_holder *holder;
+    cpu_set_t cpus; /* that the holder may run on */
+    size_t running; /* threads that were found so in this tick */
+    bool crowded;   /* in the last one they were as many as these CPUs */
     struct rf_stopper stopper;
     struct rf_watch watch;
     struct rf_maps maps;
@@ -139,6 +142,23 @@ static void fell_asleep(struct rf_thread *t, uint64_t runs, struct rf_snapshot *
                             .syscall = s->syscall};
 }
 
+/* Goes to the CPU on which a thread runs; returns where we are. From elsewhere its stop takes long when no CPU is free:
+ * we would spin on that of another thread of the target, or sleep and then wait for it. Here it is one switch. */
+static unsigned go_to(const struct rf_engine *e, unsigned cpu)
+{
+    unsigned here = ~0u;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    getcpu(&here, NULL);
+    if (here == cpu || !e->crowded || cpu >= CPU_SETSIZE)
+        return here;
+    CPU_SET(cpu, &one);
+    if (sched_setaffinity(0, sizeof one, &one) == 0)
+        sched_setaffinity(0, sizeof e->cpus, &e->cpus);
+    getcpu(&here, NULL);
+    return here;
+}
+
 /* Its clocks have just been read. slept: it did when it was looked at. */
 static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool slept)
 {
@@ -150,9 +170,8 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool 
     }
     struct rf_snapshot *s = e->slot[e->n];
     struct rf_hold hold;
-    unsigned here = ~0u;
     uint64_t waited_ns = t->waited_ns, used_ns = t->used_ns, runs = t->runs;
-    getcpu(&here, NULL); /* a thread that waits for the CPU that we are on will not stop while we poll */
+    unsigned here = go_to(e, cpu); /* a thread that waits for the CPU that we are on will not stop while we poll */
     enum rf_stop_result r = rf_stop(&e->stopper, t->tid, here == cpu ? 0 : SPIN_NS, &hold);
     if (r != RF_STOPPED) {
         count_lost(e, t->tid, r);
@@ -195,11 +214,11 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool 
 static void look(void *ctx, struct rf_thread *t)
 {
     struct rf_engine *e = ctx;
-    unsigned cpu;
-    char state = rf_thread_state(&e->watch.threads, t, &cpu);
+    char state = rf_thread_state(&e->watch.threads, t, &t->look.cpu);
     t->look.slept = state != 'R';
+    e->running += state == 'R';
     if (state == 'R')
-        sample(e, t, cpu, false);
+        sample(e, t, t->look.cpu, false);
     else if (state == 'X' || state == 'Z')
         e->list_old = true;
     else
@@ -287,6 +306,9 @@ static void tick(void *ctx)
 {
     struct rf_engine *e = ctx;
     e->tick_ns = rf_now_ns();
+    size_t cpus = (size_t)CPU_COUNT(&e->cpus);
+    e->crowded = cpus > 0 && e->running >= cpus;
+    e->running = 0;
     if (e->once)
         tick_once(e);
     else if (e->idle)
@@ -317,6 +339,8 @@ enum rf_status rf_engine_open(struct rf_engine **out, const struct rf_process *p
     e->stopper.pid = p->pid;
     if (selector)
         e->selector = *selector;
+    CPU_ZERO(&e->cpus);
+    sched_getaffinity(0, sizeof e->cpus, &e->cpus); /* fails with more than 1024 CPUs: then we stay where we are */
     bool born;
     enum rf_status status = RF_OK;
     if (!rf_threads_open(&e->watch.threads, p) || !rf_threads_refresh(&e->watch.threads, &born))

@@ -24,6 +24,7 @@ struct rf_look {
     uint64_t tick; /* in which it was; they are numbered from 1 */
     uint64_t ran;  /* the last look that found that it had run since the one before; 0: none did */
     bool slept;    /* in that of `tick` */
+    unsigned cpu;  /* where it ran then, or had run */
     uint64_t runs; /* read before its state was: as long as this stays, it sleeps on */
 };
 

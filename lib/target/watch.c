@@ -1,6 +1,8 @@
 /* watch.c: the turns, and the comparison of clocks. Called in the holder. */
 #include "watch.h"
 
+#include <sched.h>
+
 enum {
     FEW_THREADS = 8, /* so many are all looked at, each time */
     LATELY = 100,    /* ticks */
@@ -61,17 +63,31 @@ static bool sleeps_on(struct rf_watch *w, struct rf_thread *t)
     return t->look.slept && !ran;
 }
 
-/* The threads that are due, without those that sleep on; all: every one that has not had its turn in this tick. */
+/* One that is not known to sleep on, and has not had its turn in this tick. */
+static size_t look_at(struct rf_watch *w, struct rf_thread *t, void (*look)(void *ctx, struct rf_thread *t), void *ctx)
+{
+    if (t->look.tick == w->tick || sleeps_on(w, t))
+        return 0;
+    look(ctx, t);
+    return 1;
+}
+
+/* All threads, or those that are due. What runs on this CPU is first: we have put it off there, and it waits. */
 static size_t look_at_due(struct rf_watch *w, bool all, void (*look)(void *ctx, struct rf_thread *t), void *ctx)
 {
     size_t n = w->threads.n, part = n / PARTS + 1, looks = 0;
+    unsigned here = ~0u;
+    getcpu(&here, NULL);
+    for (size_t i = 0; i < n; i++) {
+        struct rf_thread *t = &w->threads.v[i];
+        if (!t->look.slept && t->look.cpu == here)
+            looks += look_at(w, t, look, ctx);
+    }
     for (size_t i = 0; i < n; i++) {
         struct rf_thread *t = &w->threads.v[i];
         bool turn = (i + n - w->turn) % n < part;
-        if (t->look.tick == w->tick || !(lately(w, t) || turn || all) || sleeps_on(w, t))
-            continue;
-        looks++;
-        look(ctx, t);
+        if (lately(w, t) || turn || all)
+            looks += look_at(w, t, look, ctx);
     }
     return looks;
 }

@@ -26,7 +26,7 @@ void rf_watch_clock(struct rf_watch *w);
 /* Whether nobody has run since the last tick, as far as this can be told without a look. Cheaper than a tick. */
 bool rf_watch_quiet(struct rf_watch *w);
 /* Calls look for each thread that is due and does not sleep for sure, and returns for how many it did not. look reads
- * the thread's state and says in t->look.slept whether it slept. */
+ * the thread's state and says in t->look whether it slept, and its CPU. */
 size_t rf_watch_tick(struct rf_watch *w, void (*look)(void *ctx, struct rf_thread *t), void *ctx);
 
 #endif
