@@ -10,6 +10,7 @@
 #include "waiting.h"
 
 #include <stdlib.h>
+#include <sys/syscall.h>
 
 enum { EXPRESSION_BYTES = 256 * 1024 };
 
@@ -397,8 +398,17 @@ static struct rf_decoded decode_idle_worker(struct rf_decoder *d, const struct r
     return out;
 }
 
-struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native)
+/* A stop takes effect where the thread next leaves the kernel. The pool's main thread, which spins and yields now and
+ * then while workers are busy, does so at each sched_yield(2): what it was doing when it was to stop is the loop. */
+static struct rf_native_stack without_yield(const struct rf_snapshot *s, const struct rf_native_stack *native)
 {
+    bool yields = s->in_syscall && s->syscall == SYS_sched_yield && native->n > 1;
+    return yields ? (struct rf_native_stack){native->frame + 1, native->n - 1, native->end} : *native;
+}
+
+struct rf_decoded rf_decode(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *stack)
+{
+    const struct rf_native_stack loop = without_yield(s, stack), *native = &loop;
     d->own = rf_owns_vm(&d->owner, d->rt, d->live, s);
     bool idle = s->asleep && !d->own && rf_role_of(native, d->rt->image) == RF_WORKER_IDLE;
     struct rf_decoded out = idle ? decode_idle_worker(d, s) : decode_thread(d, s, native);
