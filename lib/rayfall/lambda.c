@@ -1,14 +1,12 @@
 /* lambda.c: a cache of decoded functions, and how one is decoded. */
 #include "lambda.h"
 
+#include "cache.h"
 #include "rederive.h"
 #include "text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#define HASH_NONFATAL_OOM 1 /* an entry that could not be added has no table */
-#define uthash_nonfatal_oom(entry) ((void)(entry))
-#include <uthash.h>
 
 enum {
     HELD_MAX = 2048, /* bytes of a vector that a snapshot may hold whole */
@@ -26,13 +24,11 @@ struct identity {
 };
 
 struct entry {
-    uint64_t addr;
+    struct rf_cached cached; /* first member */
     struct identity id;
     uint64_t nfo;           /* where its source is: its own, or the one that its body was found in */
     uint64_t source, named; /* serial of that source, generation of its name */
-    uint64_t epoch;
     struct rf_lambda lambda;
-    UT_hash_handle hh;
 };
 
 struct rf_lambdas {
@@ -40,18 +36,9 @@ struct rf_lambdas {
     const struct rf_memory *live, *held;
     struct rf_names *names;
     struct rf_sources *sources;
-    struct entry *by_addr; /* in order of last use: the head is the one to drop */
-    uint64_t sources_of;   /* generation of the environment whose functions' sources are known */
+    struct rf_cache cache;
+    uint64_t sources_of; /* generation of the environment whose functions' sources are known */
 };
-
-struct rf_lambdas *rf_lambdas_new(const struct rf_runtime *rt, const struct rf_memory *live, struct rf_names *names,
-                                  struct rf_sources *sources)
-{
-    struct rf_lambdas *c = calloc(1, sizeof *c);
-    if (c)
-        *c = (struct rf_lambdas){.rt = rt, .live = live, .names = names, .sources = sources};
-    return c;
-}
 
 static void lambda_free(struct rf_lambda *l)
 {
@@ -64,34 +51,30 @@ static void lambda_free(struct rf_lambda *l)
     memset(l, 0, sizeof *l);
 }
 
-static void entry_free(struct entry *e)
+static void entry_free(struct rf_cached *one)
 {
+    struct entry *e = (struct entry *)one;
     lambda_free(&e->lambda);
     free(e);
 }
 
-static void drop(struct rf_lambdas *c, struct entry *e)
+struct rf_lambdas *rf_lambdas_new(const struct rf_runtime *rt, const struct rf_memory *live, struct rf_names *names,
+                                  struct rf_sources *sources)
 {
-    HASH_DEL(c->by_addr, e);
-    entry_free(e);
-}
-
-/* To the end of the order of use. Returns e, or NULL when out of memory: e is then gone. */
-static struct entry *append(struct rf_lambdas *c, struct entry *e)
-{
-    HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
-    if (e->hh.tbl)
-        return e;
-    entry_free(e);
-    return NULL;
+    struct rf_lambdas *c = calloc(1, sizeof *c);
+    if (c)
+        *c = (struct rf_lambdas){.rt = rt,
+                                 .live = live,
+                                 .names = names,
+                                 .sources = sources,
+                                 .cache = {.room = RF_LAMBDAS_KEPT, .free = entry_free}};
+    return c;
 }
 
 void rf_lambdas_free(struct rf_lambdas *c)
 {
-    if (!c)
-        return;
-    while (c->by_addr)
-        drop(c, c->by_addr);
+    if (c)
+        rf_cache_clear(&c->cache);
     free(c);
 }
 
@@ -272,7 +255,7 @@ static bool decode(struct rf_lambdas *c, struct entry *e, const struct rf_memory
     struct rf_lambda *l = &e->lambda;
     const struct identity *id = &e->id;
     struct rf_span first;
-    l->addr = e->addr;
+    l->addr = e->cached.addr;
     l->n_locals = (int32_t)id->slot[LAMBDA_LOCALS];
     l->nfo = e->nfo;
     l->body = id->slot[LAMBDA_BODY];
@@ -316,7 +299,7 @@ static struct entry *add(struct rf_lambdas *c, const struct rf_memory *m, uint64
     struct entry *e = calloc(1, sizeof *e);
     if (!e)
         return NULL;
-    e->addr = addr;
+    e->cached.addr = addr;
     e->id = *id;
     e->nfo = id->slot[LAMBDA_NFO];
     const struct rf_source *source = e->nfo ? rf_sources_get(c->sources, m, e->nfo, epoch) : NULL;
@@ -326,12 +309,10 @@ static struct entry *add(struct rf_lambdas *c, const struct rf_memory *m, uint64
     }
     if (!decode(c, e, m, source) ||
         (!held_whole(c, id) && (!identify(c->live, addr, &again) || memcmp(&again, id, sizeof again) != 0))) {
-        entry_free(e);
+        entry_free(&e->cached);
         return NULL;
     }
-    while (HASH_COUNT(c->by_addr) >= RF_LAMBDAS_KEPT && c->by_addr->epoch != epoch)
-        drop(c, c->by_addr);
-    return append(c, e);
+    return (struct entry *)rf_cache_add(&c->cache, &e->cached, epoch);
 }
 
 /* Is what was derived from its source still true? */
@@ -344,28 +325,21 @@ static bool source_unchanged(struct rf_lambdas *c, const struct rf_memory *m, co
 static const struct rf_lambda *get(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch)
 {
     struct identity id;
-    struct entry *e;
-    HASH_FIND(hh, c->by_addr, &addr, sizeof addr, e);
-    if (e && e->epoch == epoch)
+    struct entry *e = (struct entry *)rf_cache_find(&c->cache, addr);
+    if (e && e->cached.epoch == epoch)
         return &e->lambda;
     if (!identify(m, addr, &id)) {
         if (e)
-            drop(c, e);
+            rf_cache_drop(&c->cache, &e->cached);
         return NULL;
     }
     if (e && (memcmp(&e->id, &id, sizeof id) != 0 || !source_unchanged(c, m, e, epoch))) {
-        drop(c, e);
+        rf_cache_drop(&c->cache, &e->cached);
         e = NULL;
     }
-    if (e) { /* to the end of the order of use */
-        HASH_DEL(c->by_addr, e);
-        e = append(c, e);
-    } else {
-        e = add(c, m, addr, &id, epoch);
-    }
+    e = e ? (struct entry *)rf_cache_use(&c->cache, &e->cached, epoch) : add(c, m, addr, &id, epoch);
     if (!e)
         return NULL;
-    e->epoch = epoch;
     if (e->named != rf_names_generation(c->names)) {
         e->named = rf_names_generation(c->names);
         give_name(c, &e->lambda, m, NULL, NULL);
@@ -393,8 +367,7 @@ void rf_lambdas_hold(struct rf_lambdas *c, const struct rf_memory *held)
 
 bool rf_lambdas_known(const struct rf_lambdas *c, uint64_t addr, const uint64_t slot[LAMBDA_SLOTS])
 {
-    struct entry *e;
-    HASH_FIND(hh, c->by_addr, &addr, sizeof addr, e);
+    const struct entry *e = (const struct entry *)rf_cache_find(&c->cache, addr);
     return e && memcmp(e->id.slot, slot, sizeof e->id.slot) == 0;
 }
 

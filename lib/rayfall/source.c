@@ -4,12 +4,10 @@
  * So an entry is used only while the pointers, the lengths and both ends of the text are what they were. */
 #include "source.h"
 
+#include "cache.h"
 #include "text.h"
 
 #include <stdlib.h>
-#define HASH_NONFATAL_OOM 1 /* an entry that could not be added has no table */
-#define uthash_nonfatal_oom(entry) ((void)(entry))
-#include <uthash.h>
 
 enum {
     NODES_MAX = 1 << 18,
@@ -41,15 +39,13 @@ struct identity {
 };
 
 struct entry {
-    uint64_t addr;
+    struct rf_cached cached; /* first member */
     struct identity id;
-    uint64_t epoch;
     struct rf_source source;
-    UT_hash_handle hh;
 };
 
 struct rf_sources {
-    struct entry *by_addr; /* in order of last use: the head is the one to drop */
+    struct rf_cache cache;
     uint64_t serial;
 };
 
@@ -280,26 +276,11 @@ out:
     return ok;
 }
 
-static void entry_free(struct entry *e)
+static void entry_free(struct rf_cached *one)
 {
+    struct entry *e = (struct entry *)one;
     source_free(&e->source);
     free(e);
-}
-
-static void drop(struct rf_sources *c, struct entry *e)
-{
-    HASH_DEL(c->by_addr, e);
-    entry_free(e);
-}
-
-/* To the end of the order of use. Returns e, or NULL when out of memory: e is then gone. */
-static struct entry *append(struct rf_sources *c, struct entry *e)
-{
-    HASH_ADD(hh, c->by_addr, addr, sizeof e->addr, e);
-    if (e->hh.tbl)
-        return e;
-    entry_free(e);
-    return NULL;
 }
 
 /* A fresh entry for the nfo at addr. Read, then compared once more: what changed under the reading is not kept. */
@@ -311,57 +292,47 @@ static struct entry *add(struct rf_sources *c, const struct rf_memory *m, uint64
     if (!e)
         return NULL;
     if (!source_read(&e->source, m, id) || !identify(m, addr, &again) || memcmp(&again, id, sizeof again) != 0) {
-        entry_free(e);
+        entry_free(&e->cached);
         return NULL;
     }
-    e->addr = addr;
+    e->cached.addr = addr;
     e->id = *id;
     e->source.serial = ++c->serial;
-    while (HASH_COUNT(c->by_addr) >= CACHED_MAX && c->by_addr->epoch != epoch)
-        drop(c, c->by_addr);
-    return append(c, e);
+    return (struct entry *)rf_cache_add(&c->cache, &e->cached, epoch);
 }
 
 struct rf_sources *rf_sources_new(void)
 {
-    return calloc(1, sizeof(struct rf_sources));
+    struct rf_sources *c = calloc(1, sizeof *c);
+    if (c)
+        c->cache = (struct rf_cache){.room = CACHED_MAX, .free = entry_free};
+    return c;
 }
 
 void rf_sources_free(struct rf_sources *c)
 {
-    if (!c)
-        return;
-    while (c->by_addr)
-        drop(c, c->by_addr);
+    if (c)
+        rf_cache_clear(&c->cache);
     free(c);
 }
 
 const struct rf_source *rf_sources_get(struct rf_sources *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch)
 {
     struct identity id;
-    struct entry *e;
-    HASH_FIND(hh, c->by_addr, &addr, sizeof addr, e);
-    if (e && e->epoch == epoch)
+    struct entry *e = (struct entry *)rf_cache_find(&c->cache, addr);
+    if (e && e->cached.epoch == epoch)
         return &e->source;
     if (!identify(m, addr, &id)) {
         if (e)
-            drop(c, e);
+            rf_cache_drop(&c->cache, &e->cached);
         return NULL;
     }
     if (e && memcmp(&e->id, &id, sizeof id) != 0) {
-        drop(c, e);
+        rf_cache_drop(&c->cache, &e->cached);
         e = NULL;
     }
-    if (e) { /* to the end of the order of use */
-        HASH_DEL(c->by_addr, e);
-        e = append(c, e);
-    } else {
-        e = add(c, m, addr, &id, epoch);
-    }
-    if (!e)
-        return NULL;
-    e->epoch = epoch;
-    return &e->source;
+    e = e ? (struct entry *)rf_cache_use(&c->cache, &e->cached, epoch) : add(c, m, addr, &id, epoch);
+    return e ? &e->source : NULL;
 }
 
 static const struct rf_node_span *find_node(const struct rf_source *s, uint64_t node)
@@ -408,8 +379,8 @@ const struct rf_source *rf_sources_with(struct rf_sources *c, const struct rf_me
 {
     uint64_t addr[CACHED_MAX];
     size_t n = 0;
-    for (struct entry *e = c->by_addr; e && n < CACHED_MAX; e = e->hh.next)
-        addr[n++] = e->addr;
+    for (const struct rf_cached *one = c->cache.oldest; one && n < CACHED_MAX; one = one->hh.next)
+        addr[n++] = one->addr;
     while (n-- > 0) { /* the last used first */
         struct rf_span span;
         const struct rf_source *s = rf_sources_get(c, m, addr[n], epoch);
