@@ -1,6 +1,7 @@
 /* calibrate.c: counts live observations for and against a derived layout, and decides. */
 #include "calibrate.h"
 
+#include "clock.h"
 #include "rayfall/interpreter.h"
 #include "rayfall/probe.h"
 
@@ -352,13 +353,6 @@ bool rf_runs_bytecode(const struct rf_runtime *rt, const struct rf_native_stack 
     return false;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 enum rf_status rf_calibrate(struct rf_calibration *c, const struct rf_process *p, struct rf_images *images,
                             uint64_t at_most_ns, enum rf_verdict *verdict, struct rf_error *err)
 {
@@ -368,12 +362,12 @@ enum rf_status rf_calibrate(struct rf_calibration *c, const struct rf_process *p
     struct rf_native_stack native;
     struct rf_selector selector = rf_calibration_selector(c);
     size_t n = 0;
-    uint64_t begin = now_ns(), random = begin;
+    uint64_t begin = rf_now_ns(), random = begin;
     *verdict = RF_WAITING;
     enum rf_status status = rf_unwinder_open(&unwinder, images, err);
     if (status == RF_OK)
         status = rf_engine_open(&engine, p, &selector, err);
-    while (status == RF_OK && *verdict == RF_WAITING && now_ns() - begin < at_most_ns && rf_process_alive(p)) {
+    while (status == RF_OK && *verdict == RF_WAITING && rf_now_ns() - begin < at_most_ns && rf_process_alive(p)) {
         status = rf_engine_tick(engine, &v, &n, err);
         for (size_t i = 0; status == RF_OK && *verdict == RF_WAITING && i < n; i++) {
             rf_unwind(unwinder, v[i], &native);

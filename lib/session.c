@@ -3,6 +3,7 @@
 
 #include "account.h"
 #include "calibrate.h"
+#include "clock.h"
 #include "profile/profile.h"
 #include "rayfall/decode.h"
 #include "starting.h"
@@ -10,7 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* The first samples also test the layout: of so many interpreter frames most must have a block or be entry code. */
 enum { TRIAL_FRAMES = 20 };
@@ -49,18 +49,6 @@ struct rf_session {
     char folder[4096];
     struct rf_mark mark; /* of the sample at hand */
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
-
-static uint64_t now_ns(void)
-{
-    return clock_ns(CLOCK_MONOTONIC);
-}
 
 /* A derived layout is tried on the live process first. Where too little runs just now, the first ticks go on with it.
  */
@@ -172,8 +160,8 @@ enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_
     s->rate = s->about.rate_hz = o->rate_hz;
     if (o->idle)
         rf_engine_idle(s->engine);
-    s->first_ns = s->last_ns = s->checked_ns = now_ns();
-    s->about.began_ns = clock_ns(CLOCK_REALTIME);
+    s->first_ns = s->last_ns = s->checked_ns = rf_now_ns();
+    s->about.began_ns = rf_clock_ns(CLOCK_REALTIME);
     rf_ticker_start(&s->ticker, s->first_ns, s->rate, s->first_ns ^ (uint64_t)s->process->pid << 32);
     *out = s;
     return RF_OK;
@@ -456,7 +444,7 @@ enum rf_status rf_session_tick(struct rf_session *s, struct rf_error *err)
     if (!rf_process_alive(s->process))
         s->state = RF_EXITED;
     else
-        look_around(s, now_ns());
+        look_around(s, rf_now_ns());
     if (s->state != RF_RUNNING)
         return RF_OK;
     enum rf_status status = await_runtime(s, err);
@@ -464,7 +452,7 @@ enum rf_status rf_session_tick(struct rf_session *s, struct rf_error *err)
         status = rf_engine_tick(s->engine, &v, &n, err);
     if (status != RF_OK)
         return status;
-    uint64_t now = now_ns();
+    uint64_t now = rf_now_ns();
     s->account.ticks_taken++;
     s->account.ticks_late += rf_ticker_advance(&s->ticker, now);
     s->last_ns = now;

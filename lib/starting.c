@@ -1,9 +1,9 @@
 /* starting.c: finds the runtime of a process, and waits for one without holding anybody up. */
 #include "starting.h"
 
+#include "clock.h"
 #include "runtime.h"
 
-#include <time.h>
 
 static const uint64_t MS = 1000000;
 enum {
@@ -12,13 +12,6 @@ enum {
     LOOK_LONG_MS = 20,
     REFUSE_MS = 5000, /* __RUNTIME is set some 10 ms before the builtins are in place (2.4.0, seen) */
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
-}
 
 enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt, const struct rf_process *p,
                                 bool catalog, struct rf_error *err)
@@ -48,7 +41,7 @@ bool rf_starting_later(const struct rf_images *images, const struct rf_process *
 
 void rf_starting_begin(struct rf_starting *st, bool catalog)
 {
-    *st = (struct rf_starting){.waiting = true, .catalog = catalog, .opened_ns = now_ns()};
+    *st = (struct rf_starting){.waiting = true, .catalog = catalog, .opened_ns = rf_now_ns()};
     rf_fail(&st->why, RF_TARGET, 0, "no rayforce runtime was seen: the process was not sampled for long enough");
 }
 
@@ -68,7 +61,7 @@ static bool look_at_images(struct rf_images **images, struct rf_process *p, bool
 enum rf_status rf_starting_look(struct rf_starting *st, struct rf_images **images, struct rf_runtime *rt,
                                 struct rf_process *p, struct rf_error *err)
 {
-    uint64_t now = now_ns(), every = now - st->opened_ns < LONG_MS * MS ? LOOK_MS * MS : LOOK_LONG_MS * MS, runtime;
+    uint64_t now = rf_now_ns(), every = now - st->opened_ns < LONG_MS * MS ? LOOK_MS * MS : LOOK_LONG_MS * MS, runtime;
     bool changed;
     if (now - st->looked_ns < every)
         return RF_OK;

@@ -2,7 +2,6 @@
 #include "console.h"
 
 #include <stdarg.h>
-#include <time.h>
 
 void put_safe(FILE *to, const char *text)
 {
@@ -63,11 +62,4 @@ void note(const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     say(text);
-}
-
-uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }

@@ -13,6 +13,4 @@ int complain_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* A status line; the caller knows whether the user wants to hear it. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-uint64_t now_ns(void);
-
 #endif

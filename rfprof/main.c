@@ -2,6 +2,8 @@
 #include "console.h"
 #include "help.h"
 
+#include "clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -31,7 +33,7 @@ static int close_stdout(int status)
 
 int main(int argc, char **argv)
 {
-    uint64_t started_ns = now_ns();
+    uint64_t started_ns = rf_now_ns();
     occupy_standard_descriptors();
     if (!setlocale(LC_CTYPE, ""))
         setlocale(LC_CTYPE, "C.UTF-8");

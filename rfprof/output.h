@@ -33,8 +33,8 @@ enum rf_status output_render(struct output *o, const struct rf_profile *profile,
 enum rf_status output_write(const struct output *o, struct rf_error *err);
 void output_free(struct output *o);
 
-/* The same for all outputs of a run; two names of one file are refused (RF_USAGE). The first failure is the one reported, and
- * where one cannot be written the others are. */
+/* The same for all outputs of a run; two names of one file are refused (RF_USAGE). The first failure is the one
+ * reported, and where one cannot be written the others are. */
 enum rf_status outputs_prepare(struct output *o, size_t *n, const char *const *name, size_t n_names,
                                const struct rf_format *fallback, struct rf_error *err);
 enum rf_status outputs_render(struct output *o, size_t n, const struct rf_profile *profile,

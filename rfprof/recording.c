@@ -5,6 +5,8 @@
 #include "summary.h"
 #include "target.h"
 
+#include "clock.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <poll.h>
@@ -99,7 +101,7 @@ static void wait_until(const struct recording *r, uint64_t until)
     struct pollfd fds[2 + WATCHES_MAX] = {{r->signals, POLLIN, 0}, {rf_session_pidfd(r->session), POLLIN, 0}};
     for (size_t i = 0; i < r->n_watches; i++)
         fds[2 + i] = (struct pollfd){r->watch[i].fd, POLLIN, 0};
-    uint64_t now = now_ns();
+    uint64_t now = rf_now_ns();
     uint64_t left = until > now ? until - now : 0;
     struct timespec t = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
     ppoll(fds, 2 + r->n_watches, &t, NULL);
@@ -136,7 +138,8 @@ static void tell_started(struct recording *r)
     if (r->options->quiet)
         return;
     clear_progress(r);
-    note("the runtime is up after %.1f s: %s", (double)(now_ns() - r->begin_ns) / 1e9, rf_session_describe(r->session));
+    note("the runtime is up after %.1f s: %s", (double)(rf_now_ns() - r->begin_ns) / 1e9,
+         rf_session_describe(r->session));
 }
 
 static uint64_t first(uint64_t a, uint64_t b)
@@ -151,7 +154,7 @@ static enum rf_status sample(struct recording *r, struct rf_error *err)
     uint64_t every = (uint64_t)llround(r->options->snapshot * 1e9),
              next_files = every ? r->begin_ns + every : UINT64_MAX;
     while (!asked_to_end(r) && !serve_watches(r) && target_state(r->session) == RF_RUNNING) {
-        uint64_t now = now_ns(), tick = rf_session_next_ns(r->session);
+        uint64_t now = rf_now_ns(), tick = rf_session_next_ns(r->session);
         if (now >= r->end_ns)
             break;
         if (now >= next_progress) {
@@ -160,7 +163,7 @@ static enum rf_status sample(struct recording *r, struct rf_error *err)
         }
         if (now >= next_files) {
             write_files(r);
-            next_files = now_ns() + every;
+            next_files = rf_now_ns() + every;
         }
         if (now < tick) {
             wait_until(r, first(first(tick, next_progress), first(next_files, r->end_ns)));
@@ -312,7 +315,7 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
     /* Timers that may be late are handled together with others that are due: ticks would fall on the target's own
      * wake-ups. */
     prctl(PR_SET_TIMERSLACK, 1);
-    r->begin_ns = now_ns();
+    r->begin_ns = rf_now_ns();
     r->end_ns = o->duration > 0 ? r->begin_ns + (uint64_t)llround(o->duration * 1e9) : UINT64_MAX;
     r->rate = o->rate;
     r->waiting = !r->starting && rf_session_started(r->session, NULL) != RF_OK;
@@ -320,7 +323,7 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
         tell_beginning(r);
 
     enum rf_status sampled = sample(r, &trouble);
-    uint64_t wall_ns = now_ns() - r->begin_ns;
+    uint64_t wall_ns = rf_now_ns() - r->begin_ns;
     clear_progress(r);
     rf_session_account(r->session, &account);
     r->state = target_state(r->session);

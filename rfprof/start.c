@@ -8,6 +8,8 @@
 #include "target.h"
 #include "verbs.h"
 
+#include "clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -155,7 +157,7 @@ static void remove_socket(const struct recorder *c)
 static _Noreturn void record(struct recorder *c)
 {
     c->recording = (struct recording){.options = &c->options,
-                                      .started_ns = now_ns(),
+                                      .started_ns = rf_now_ns(),
                                       .background = true,
                                       .ctx = c,
                                       .opened = take_over,

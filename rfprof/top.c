@@ -8,6 +8,8 @@
 #include "target.h"
 #include "verbs.h"
 
+#include "clock.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <locale.h>
@@ -126,11 +128,11 @@ static enum rf_status print(const struct top *t, size_t width, size_t height, st
 /* Makes a page and shows it. */
 static enum rf_status look(struct top *t, struct rf_error *err)
 {
-    uint64_t now = now_ns();
+    uint64_t now = rf_now_ns();
     enum rf_status status = t->paused ? RF_OK : model_look(&t->model, t->session, now, err);
     if (status != RF_OK)
         return status;
-    uint64_t cost = (now_ns() - now) * PAGE_SHARE, between = cost > SECOND ? cost : SECOND;
+    uint64_t cost = (rf_now_ns() - now) * PAGE_SHARE, between = cost > SECOND ? cost : SECOND;
     t->page_ns = now;
     t->next_page_ns += between;
     if (t->next_page_ns <= now) /* this one was late */
@@ -251,7 +253,7 @@ static void wait_until(const struct top *t, uint64_t until)
 {
     struct pollfd fds[] = {
         {t->signals, POLLIN, 0}, {rf_session_pidfd(t->session), POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
-    uint64_t now = now_ns();
+    uint64_t now = rf_now_ns();
     uint64_t left = until > now ? until - now : 0;
     struct timespec wait = {.tv_sec = (time_t)(left / SECOND), .tv_nsec = (long)(left % SECOND)};
     ppoll(fds, t->screen ? 3 : 2, &wait, NULL);
@@ -265,7 +267,7 @@ static enum rf_status run(struct top *t, struct rf_error *err)
         serve_signals(t);
         if (!t->leave)
             status = serve_keys(t, err);
-        uint64_t now = now_ns(), tick = rf_session_next_ns(t->session);
+        uint64_t now = rf_now_ns(), tick = rf_session_next_ns(t->session);
         if (t->leave || status != RF_OK)
             break;
         if (now >= t->next_page_ns)
@@ -286,11 +288,11 @@ static enum rf_status last_page(struct top *t, struct rf_error *err)
     enum rf_target_state state = target_state(t->session);
     struct winsize size = terminal_size();
     enum rf_status status = RF_OK;
-    bool all_said = t->page_ns && now_ns() - t->page_ns < SECOND / 4;
+    bool all_said = t->page_ns && rf_now_ns() - t->page_ns < SECOND / 4;
     if (t->options->batch && (state != RF_RUNNING || !all_said)) {
         status = look(t, err);
     } else if (state != RF_RUNNING) {
-        status = model_look(&t->model, t->session, now_ns(), err);
+        status = model_look(&t->model, t->session, rf_now_ns(), err);
         /* a line below it says what happened, and the prompt needs another */
         if (status == RF_OK)
             status = print(t, size.ws_col, size.ws_row > 5 ? size.ws_row - 3u : 2u, err);
@@ -308,7 +310,7 @@ static enum rf_status show(struct top *t, struct rf_error *err)
         setlocale(LC_CTYPE, "C.UTF-8"); /* like every other output */
     if (status == RF_OK)
         status = open_session(t, err);
-    uint64_t now = now_ns();
+    uint64_t now = rf_now_ns();
     if (status == RF_OK)
         status = model_start(&t->model, o, t->session, now, err);
     if (status == RF_OK && !o->batch)

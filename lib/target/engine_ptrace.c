@@ -14,6 +14,8 @@
 #include "stop.h"
 #include "watch.h"
 
+#include "clock.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <sched.h>

@@ -11,6 +11,8 @@
  *    of its process as its tid, still traced: so where one vanishes, the pid is asked too. */
 #include "stop.h"
 
+#include "clock.h"
+
 #include <assert.h>
 #include <elf.h>
 #include <errno.h>
@@ -22,13 +24,6 @@
 #include <time.h>
 
 enum { WAIT_NS = 10 * 1000 * 1000 };
-
-uint64_t rf_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static long trace(int request, pid_t tid, long addr, long data)
 {

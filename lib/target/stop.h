@@ -46,6 +46,4 @@ void rf_resume(struct rf_stopper *s, const struct rf_hold *hold);
 /* Lets go of pending threads that have stopped meanwhile. True when some are left. */
 bool rf_stop_serve(struct rf_stopper *s);
 
-uint64_t rf_now_ns(void);
-
 #endif

@@ -3,6 +3,8 @@
 #include "procfs.h"
 #include "stop.h"
 
+#include "clock.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
