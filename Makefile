@@ -5,7 +5,7 @@ CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 WARN = -std=c11 -Wall -Wextra -Wshadow -Wconversion $(if $(WERROR),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -Iinclude -Ilib
-LDLIBS = -lunwind-x86_64 -lunwind -ldw -lelf -llzma -lm
+LDLIBS = -lunwind-x86_64 -lunwind -ldw -lelf -llzma -lz -lm
 # CAPSTONE=0: without the disassembler. Known builds then use the slot maps that ship, others do without.
 CAPSTONE ?= 1
 ifneq ($(CAPSTONE),0)
@@ -22,13 +22,13 @@ NOT_BUILT += lib/report/speedscope.c tests/unit/speedscope.c
 endif
 # NCURSES=0: without a screen; top then only has --batch.
 NCURSES ?= 1
-# PPROF=0: without protobuf-c and zlib. There is then no format pprof, and no command report.
+# PPROF=0: without protobuf-c. There is then no format pprof, and no command report.
 PPROF ?= 1
 PPROF_C = lib/report/foreign.c lib/report/gzip.c lib/report/pprof.c lib/report/redact.c lib/report/save.c \
 	lib/report/saved.c rfprof/report.c
 ifneq ($(PPROF),0)
 CPPFLAGS += -DRF_PPROF -I$(B)/gen
-LDLIBS += -lprotobuf-c -lz
+LDLIBS += -lprotobuf-c
 PPROF_O := $(B)/gen/report/profile.pb-c.o
 else
 NOT_BUILT += $(PPROF_C) tests/unit/saved.c

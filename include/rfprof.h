@@ -55,19 +55,26 @@ struct rf_text {
 struct rf_session;
 struct rf_about;
 
+/* Where a layout may come from: the catalog of known releases, else debug information, else the target's code. */
+struct rf_layout_options {
+    bool no_catalog, no_debug_info; /* leave that one out */
+    const char *debug_file;         /* has the debug information of the executable; NULL: where it is usually kept */
+    bool debuginfod;                /* ask the servers in $DEBUGINFOD_URLS for it, for 5 s at most */
+};
+
 struct rf_session_options {
-    pid_t pid;               /* a thread id is taken as its process */
-    double rate_hz;          /* ticks per second, 1 to 10000 */
-    bool no_catalog;         /* derive the layout from the target's code, also where the catalog has it */
-    double max_stop_percent; /* lower the rate when a thread was held longer than this share of a second */
-    bool want_expr;          /* keep the text of each form, for RF_COLUMN_EXPR */
-    bool want_source;        /* keep the text of each line, for rf_listed.source: up to 240 bytes a line */
-    bool want_query;         /* keep the whole text of each client's request, for RF_VIEW_QUERY: up to 4 KiB a text */
-    bool want_native;        /* keep the C functions, for rf_render.native and RF_VIEW_NATIVE */
-    bool want_builtin;       /* keep the builtins in progress, for RF_VIEW_BUILTIN */
-    bool want_threads;       /* keep threads apart */
-    bool want_log;           /* keep each sample's time and thread: 24 bytes each, 96 MiB at most */
-    bool idle;               /* sample sleeping threads too; weights are wall-clock time */
+    pid_t pid;                       /* a thread id is taken as its process */
+    double rate_hz;                  /* ticks per second, 1 to 10000 */
+    struct rf_layout_options layout; /* its texts must outlive the session */
+    double max_stop_percent;         /* lower the rate when a thread was held longer than this share of a second */
+    bool want_expr;                  /* keep the text of each form, for RF_COLUMN_EXPR */
+    bool want_source;                /* keep the text of each line, for rf_listed.source: up to 240 bytes a line */
+    bool want_query;   /* keep the whole text of each client's request, for RF_VIEW_QUERY: up to 4 KiB a text */
+    bool want_native;  /* keep the C functions, for rf_render.native and RF_VIEW_NATIVE */
+    bool want_builtin; /* keep the builtins in progress, for RF_VIEW_BUILTIN */
+    bool want_threads; /* keep threads apart */
+    bool want_log;     /* keep each sample's time and thread: 24 bytes each, 96 MiB at most */
+    bool idle;         /* sample sleeping threads too; weights are wall-clock time */
     /* The process need not run rayforce yet: it may be a child that has still to execute its program, or a Python that
      * imports rayforce later. Opening waits for nothing, ticks sample at once; what runs before the runtime is up is
      * charged to <runtime> <startup>, and a program that it executes until then is not its end. */
@@ -282,7 +289,7 @@ bool rf_saved_empty(const struct rf_saved *s); /* no samples */
 
 struct rf_dump_options {
     pid_t pid; /* a thread id is taken as its process */
-    bool no_catalog;
+    struct rf_layout_options layout;
     bool native; /* the C functions, too */
     bool locals; /* arguments and locals of the functions on the stack */
 };
@@ -343,16 +350,17 @@ struct rf_finding {
     enum rf_finding_state { RF_FINE, RF_NOTE, RF_BAD } state;
 };
 
-/* What was found about the process, in the order of the questions: permission, release, build-id, layout,
- * symbols, VM, threads. Fills at most max findings, sets *n, and returns RF_OK when it can be profiled, else
- * the status that rf_session_open would have had, with err filled. Stops running threads at most once; a build that the
- * catalog has not (or no_catalog) is sampled for up to 0.8 s. */
-enum rf_status rf_check(pid_t pid, bool no_catalog, struct rf_finding *findings, size_t max, size_t *n,
-                        struct rf_error *err);
+/* What was found about the process, in the order of the questions: permission, build-id, symbols, debug
+ * information, release, layout, VM, threads. Fills at most max findings, sets *n, and returns RF_OK when it can be
+ * profiled, else the status that rf_session_open would have had, with err filled. Stops running threads at most once; a
+ * build that the catalog has not and that has no debug information is sampled for up to 0.8 s. */
+enum rf_status rf_check(pid_t pid, const struct rf_layout_options *layout, struct rf_finding *findings, size_t max,
+                        size_t *n, struct rf_error *err);
 
-/* Writes the layout of the rayforce in this ELF file, derived from its code alone, in the form that the catalog stores.
- */
-enum rf_status rf_layout_of_file(const char *path, FILE *to, struct rf_error *err);
+/* Writes the layout of the rayforce in this ELF file in the form that the catalog stores, from debug information, else
+ * derived from its code alone. */
+enum rf_status rf_layout_of_file(const char *path, const struct rf_layout_options *layout, FILE *to,
+                                 struct rf_error *err);
 
 /* A process with a rayforce runtime in it. */
 struct rf_candidate {

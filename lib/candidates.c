@@ -101,7 +101,7 @@ static void judge(struct rf_candidate *c, const char *path)
         why_not(c, &err);
         return;
     }
-    if (rf_layout_choose(&rt, image, true, &err) == RF_OK) {
+    if (rf_layout_choose(&rt, image, NULL, &err) == RF_OK) {
         snprintf(c->release, sizeof c->release, "%s", rt.layout.release);
         snprintf(c->how, sizeof c->how, "yes");
     } else {

@@ -2,6 +2,7 @@
 #include "rfprof.h"
 
 #include "calibrate.h"
+#include "image/debug.h"
 #include "runtime.h"
 
 #include <stdarg.h>
@@ -49,11 +50,17 @@ static void say_build(struct report *r, const struct rf_image *image)
         rf_image_is_deleted(image) ? " (deleted or replaced since; what is mapped is used)" : "");
     say(r, "build-id", *id ? RF_FINE : RF_NOTE, "%s", *id ? id : "none");
     say(r, "compiler", RF_FINE, "%s", *compiler ? compiler : "not recorded");
-    say(r, "symbols", rf_image_has_symtab(image) || rf_image_has_debugdata(image) ? RF_FINE : RF_BAD, "%s%s",
+    say(r, "symbols", rf_image_has_symtab(image) || rf_image_has_debugdata(image) ? RF_FINE : RF_BAD, "%s",
         rf_image_has_symtab(image)      ? ".symtab"
         : rf_image_has_debugdata(image) ? ".gnu_debugdata"
-                                        : "stripped: .dynsym only",
-        rf_image_has_dwarf(image) ? ", DWARF" : ", no DWARF");
+                                        : "stripped: .dynsym only");
+}
+
+static void say_debug_info(struct report *r, const struct rf_image *image)
+{
+    const char *path = rf_image_dwarf_path(image);
+    bool own = path && strcmp(path, rf_image_path(image)) == 0;
+    say(r, "debug-info", RF_FINE, "%s%s", own ? "in the file" : path ? "in " : "none", path && !own ? path : "");
 }
 
 /* The thread that owns the VM has it in its thread-local __VM, too, on the releases of the catalog. Where that is takes
@@ -104,8 +111,8 @@ static void say_runtime(struct report *r, const struct rf_process *p, const stru
     say(r, "threads", RF_FINE, "%u, of them %d pool workers", rf_process_threads(p), workers);
 }
 
-enum rf_status rf_check(pid_t pid, bool no_catalog, struct rf_finding *findings, size_t max, size_t *n,
-                        struct rf_error *err)
+enum rf_status rf_check(pid_t pid, const struct rf_layout_options *layout, struct rf_finding *findings, size_t max,
+                        size_t *n, struct rf_error *err)
 {
     struct report r = {findings, 0, max};
     struct rf_process *p = NULL;
@@ -131,7 +138,8 @@ enum rf_status rf_check(pid_t pid, bool no_catalog, struct rf_finding *findings,
         goto out;
     }
     say_build(&r, image);
-    status = rf_layout_choose(&rt, image, !no_catalog, err);
+    status = rf_layout_choose(&rt, image, layout, err);
+    say_debug_info(&r, image);
     if (status == RF_OK) {
         say(&r, "release", RF_FINE, "%s, core %s", rt.layout.release, rt.version);
         status = rf_layout_validate(&rt, &p->memory, &builtins, err);

@@ -176,13 +176,16 @@ static void keep_stack(struct dumping *d, const struct rf_snapshot *s, const str
 /* Where the layout is not believed, only C functions are sure. */
 static void keep_native(struct dumping *d, const struct rf_native_stack *native, struct rf_dump_thread *t)
 {
-    struct rf_dump_frame *frame = native->n ? keep(d, native->n, sizeof *frame) : NULL;
+    const struct rf_frame *f;
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < native->n; i++)
+        n += rf_natives_frames(d->natives, native, i, &f);
+    struct rf_dump_frame *frame = n ? keep(d, n, sizeof *frame) : NULL;
     t->frame = frame;
-    t->n_frames = frame ? native->n : 0;
-    for (size_t i = 0; i < t->n_frames; i++) {
-        struct rf_frame f = rf_natives_frame(d->natives, native, i);
-        keep_frame(d, &f, &frame[i]);
-    }
+    t->n_frames = frame ? n : 0;
+    for (size_t i = 0; frame && i < native->n; i++)
+        for (size_t k = rf_natives_frames(d->natives, native, i, &f); k-- > 0 && at < n;)
+            keep_frame(d, &f[k], &frame[at++]);
     t->missing = "the layout of this build is not confirmed: C functions only";
 }
 
@@ -228,7 +231,7 @@ static enum rf_status open_all(struct dumping *d, struct rf_error *err)
     enum rf_verdict verdict;
     enum rf_status status = rf_process_open(&d->process, d->options->pid, err);
     if (status == RF_OK)
-        status = rf_starting_find(&d->images, &d->runtime, d->process, !d->options->no_catalog, err);
+        status = rf_starting_find(&d->images, &d->runtime, d->process, &d->options->layout, err);
     if (status == RF_OK)
         status = rf_calibrate_once(&d->runtime, d->process, d->images, TRIAL_NS, &verdict, err);
     if (status != RF_OK)

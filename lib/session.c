@@ -124,7 +124,7 @@ static enum rf_status open_session(struct rf_session *s, struct rf_error *err)
     enum rf_status status = rf_process_open(&s->process, o->pid, err);
     bool starting = o->starting;
     if (status == RF_OK && !starting) {
-        status = rf_starting_find(&s->images, &s->runtime, s->process, !o->no_catalog, err);
+        status = rf_starting_find(&s->images, &s->runtime, s->process, &o->layout, err);
         starting = status == RF_TARGET && o->patient && s->images && rf_starting_later(s->images, s->process);
         if (status == RF_OK)
             status = open_decoding(s, TRIAL_NS, err);
@@ -132,7 +132,7 @@ static enum rf_status open_session(struct rf_session *s, struct rf_error *err)
     if (starting) {
         rf_images_close(s->images);
         s->images = NULL;
-        rf_starting_begin(&s->starting, !o->no_catalog);
+        rf_starting_begin(&s->starting, &o->layout);
         snprintf(s->describe, sizeof s->describe, "a program that is starting");
         status = RF_OK;
     }

@@ -14,7 +14,7 @@ enum {
 };
 
 enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt, const struct rf_process *p,
-                                bool catalog, struct rf_error *err)
+                                const struct rf_layout_options *layout, struct rf_error *err)
 {
     enum rf_status status = rf_images_open(images, p, err);
     if (status != RF_OK)
@@ -22,7 +22,7 @@ enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt
     const struct rf_image *image = rf_runtime_image(*images);
     if (!image)
         return rf_no_runtime(p, *images, err);
-    status = rf_layout_choose(rt, image, catalog, err);
+    status = rf_layout_choose(rt, image, layout, err);
     return status == RF_OK ? rf_layout_validate(rt, &p->memory, NULL, err) : status;
 }
 
@@ -39,9 +39,9 @@ bool rf_starting_later(const struct rf_images *images, const struct rf_process *
     return false;
 }
 
-void rf_starting_begin(struct rf_starting *st, bool catalog)
+void rf_starting_begin(struct rf_starting *st, const struct rf_layout_options *layout)
 {
-    *st = (struct rf_starting){.waiting = true, .catalog = catalog, .opened_ns = rf_now_ns()};
+    *st = (struct rf_starting){.waiting = true, .layout = layout, .opened_ns = rf_now_ns()};
     rf_fail(&st->why, RF_TARGET, 0, "no rayforce runtime was seen: the process was not sampled for long enough");
 }
 
@@ -78,7 +78,7 @@ enum rf_status rf_starting_look(struct rf_starting *st, struct rf_images **image
         return RF_OK;
     }
     if (!st->chosen) {
-        enum rf_status status = rf_layout_choose(rt, image, st->catalog, err);
+        enum rf_status status = rf_layout_choose(rt, image, st->layout, err);
         if (status != RF_OK)
             return status;
         st->chosen = true;

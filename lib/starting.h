@@ -12,23 +12,24 @@
 #include "layout/layout.h"
 
 struct rf_starting {
-    bool waiting;                         /* the runtime is not up yet */
-    bool catalog;                         /* see rf_layout_choose */
-    bool chosen;                          /* a layout */
-    uint64_t opened_ns, looked_ns, up_ns; /* CLOCK_MONOTONIC; up_ns: __RUNTIME was first seen to be set, 0 before */
-    struct rf_error why;                  /* what is missing */
+    bool waiting;                           /* the runtime is not up yet */
+    const struct rf_layout_options *layout; /* see rf_layout_choose */
+    bool chosen;                            /* a layout */
+    uint64_t opened_ns, looked_ns, up_ns;   /* CLOCK_MONOTONIC; up_ns: __RUNTIME was first seen to be set, 0 before */
+    struct rf_error why;                    /* what is missing */
 };
 
 /* Finds the runtime of a process that is up, chooses a layout and validates it. *images is opened; the caller closes it
  * whatever comes back. */
 enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt, const struct rf_process *p,
-                                bool catalog, struct rf_error *err);
+                                const struct rf_layout_options *layout, struct rf_error *err);
 
 /* May a runtime come up in a process where rf_starting_find found none? In one that has its image but not yet set
  * __RUNTIME, and in a Python, told by what its C API exports: it may import rayforce. */
 bool rf_starting_later(const struct rf_images *images, const struct rf_process *p);
 
-void rf_starting_begin(struct rf_starting *st, bool catalog);
+/* layout must outlive it. */
+void rf_starting_begin(struct rf_starting *st, const struct rf_layout_options *layout);
 /* Looks whether it is up now; st->waiting says so. *images (NULL at first) and *rt are filled on the way. An error when
  * no layout can be had. */
 enum rf_status rf_starting_look(struct rf_starting *st, struct rf_images **images, struct rf_runtime *rt,

@@ -16,7 +16,7 @@ static int check_one(const struct options *o)
     size_t n = 0;
     if (!finding)
         return complain((rf_fail(&err, RF_FAILURE, 0, "out of memory"), &err));
-    enum rf_status status = rf_check(o->pid, o->no_catalog, finding, FINDINGS, &n, &err);
+    enum rf_status status = rf_check(o->pid, &o->layout, finding, FINDINGS, &n, &err);
     for (size_t i = 0; i < n; i++) {
         printf("%s %-12s ", mark[finding[i].state], finding[i].name);
         put_safe(stdout, finding[i].value);

@@ -158,7 +158,7 @@ int verb_dump(const struct options *o, uint64_t started_ns)
     (void)started_ns;
     if (!o->pid)
         return complain_usage("which process? -p PID is missing (rfprof alone lists those that can be looked at)");
-    struct rf_dump_options how = {.pid = o->pid, .no_catalog = o->no_catalog, .native = o->native, .locals = o->locals};
+    struct rf_dump_options how = {.pid = o->pid, .layout = o->layout, .native = o->native, .locals = o->locals};
     struct rf_dump *d;
     struct rf_error err = {0};
     enum rf_status status = rf_dump_take(&d, &how, &err);

@@ -8,5 +8,5 @@ int verb_layout(const struct options *o, uint64_t started_ns)
     (void)started_ns;
     if (!o->file)
         return complain_usage("layout needs a file: an executable of rayforce, or its Python extension");
-    return rf_layout_of_file(o->file, stdout, &err) == RF_OK ? 0 : complain(&err);
+    return rf_layout_of_file(o->file, &o->layout, stdout, &err) == RF_OK ? 0 : complain(&err);
 }

@@ -183,7 +183,25 @@ static bool take_full_paths(struct options *o, const char *text)
 static bool take_no_catalog(struct options *o, const char *text)
 {
     (void)text;
-    return o->no_catalog = true;
+    return o->layout.no_catalog = true;
+}
+
+static bool take_no_debug_info(struct options *o, const char *text)
+{
+    (void)text;
+    return o->layout.no_debug_info = true;
+}
+
+static bool take_debug_file(struct options *o, const char *text)
+{
+    o->layout.debug_file = text;
+    return *text != '\0';
+}
+
+static bool take_debuginfod(struct options *o, const char *text)
+{
+    (void)text;
+    return o->layout.debuginfod = true;
 }
 
 static bool take_quiet(struct options *o, const char *text)
@@ -212,7 +230,21 @@ static bool take_version(struct options *o, const char *text)
     return o->version = true;
 }
 
-enum { BY = OPTION_LONG_ONLY, COLUMNS, FULL_PATHS, NO_TEXT, SNAPSHOT, MAX_STOP, NO_CATALOG, BATCH, OWNER, VERSION };
+enum {
+    BY = OPTION_LONG_ONLY,
+    COLUMNS,
+    FULL_PATHS,
+    NO_TEXT,
+    SNAPSHOT,
+    MAX_STOP,
+    NO_CATALOG,
+    NO_DEBUG_INFO,
+    DEBUG_FILE,
+    DEBUGINFOD,
+    BATCH,
+    OWNER,
+    VERSION
+};
 
 enum { ANY_VERB = -1 };
 
@@ -250,8 +282,14 @@ static const struct option_row rows[] = {
      "seconds, 0.1 or more", NULL},
     {MAX_STOP, "max-stop", "PERCENT", "lower the rate when any thread is held for longer (default 5)",
      FOR_RECORDING | FOR_TOP, take_max_stop, "a share in percent, 0.01 to 100", NULL},
-    {NO_CATALOG, "no-catalog", NULL, "derive the layout from the target's code, also when its release is known",
+    {NO_CATALOG, "no-catalog", NULL, "take the layout from debug info or code, also when the release is known",
      FOR_RECORDING | FOR_TOP | FOR_CHECK | FOR_DUMP, take_no_catalog, NULL, NULL},
+    {NO_DEBUG_INFO, "no-debug-info", NULL, "nor from debug info",
+     FOR_RECORDING | FOR_TOP | FOR_CHECK | FOR_DUMP | FOR_LAYOUT, take_no_debug_info, NULL, NULL},
+    {DEBUG_FILE, "debug-file", "FILE", "the executable's debug info, when it is not where it is looked for",
+     FOR_RECORDING | FOR_TOP | FOR_CHECK | FOR_DUMP | FOR_LAYOUT, take_debug_file, "the name of a file", NULL},
+    {DEBUGINFOD, "debuginfod", NULL, "ask the servers in DEBUGINFOD_URLS for debug info, for 5 s at most",
+     FOR_RECORDING | FOR_TOP | FOR_CHECK | FOR_DUMP | FOR_LAYOUT, take_debuginfod, NULL, NULL},
     {BATCH, "batch", NULL, "pages as text, without taking the terminal over", FOR_TOP, take_batch, NULL, NULL},
     {OWNER, "owner", "NAME", "whose recording it is (default: the login session's)", FOR_START | FOR_STOP, take_owner,
      "letters, digits, '.', '-' and '_', 64 at most", NULL},

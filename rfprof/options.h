@@ -37,7 +37,8 @@ struct options {
     const char *owner;              /* start, stop: whose recording it is; NULL: not given */
     char *const *command;           /* the program to start, behind "--"; NULL: not given */
     bool batch;                     /* top: text, not a screen */
-    bool no_catalog, quiet, verbose, help, version;
+    struct rf_layout_options layout;
+    bool quiet, verbose, help, version;
 };
 
 /* Fills *o from the arguments behind the verb. 0, or the exit code of a usage error that was reported. */

@@ -267,7 +267,7 @@ static struct rf_session_options wishes(const struct recording *r)
 {
     const struct options *o = r->options;
     struct rf_session_options how = {
-        .pid = o->pid, .rate_hz = o->rate, .no_catalog = o->no_catalog, .max_stop_percent = o->max_stop};
+        .pid = o->pid, .rate_hz = o->rate, .layout = o->layout, .max_stop_percent = o->max_stop};
     how.idle = o->idle;
     how.starting = r->starting;
     how.patient = true;

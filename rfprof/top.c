@@ -44,7 +44,7 @@ static enum rf_status open_session(struct top *t, struct rf_error *err)
     const struct options *o = t->options;
     struct rf_session_options how = {.pid = o->pid,
                                      .rate_hz = o->rate,
-                                     .no_catalog = o->no_catalog,
+                                     .layout = o->layout,
                                      .max_stop_percent = o->max_stop,
                                      .want_source = true,
                                      .want_query = true,

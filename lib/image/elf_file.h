@@ -50,14 +50,16 @@ struct rf_image_late {
     uint64_t made_at, made_size;
     struct rf_file_page page[RF_CACHE_PAGES];
     bool debug_read, separate_tried;
-    struct rf_image *separate; /* the debug file of a stripped one */
-    struct Elf *debug_elf;     /* libelf's and libdw's, of a file with debug information */
+    bool given;                /* separate is what was asked for, and goes before what the image itself has */
+    struct rf_image *separate; /* the file that symbols and debug information were moved to */
+    struct Elf *debug_elf;     /* libelf's and libdw's, of the file with debug information */
     struct Dwarf *debug;
 };
 
 struct rf_image {
     char *path;
-    int fd; /* -1: the bytes are in memory */
+    char root[24]; /* of the process that has it mapped: "/proc/PID/root"; "" for a file by itself */
+    int fd;        /* -1: the bytes are in memory */
     unsigned char *memory;
     uint64_t size;
     uint64_t bias;
@@ -87,7 +89,9 @@ bool rf_elf_bias(const struct rf_image *image, uint64_t start, uint64_t offset, 
 /* The build-id in the notes of a program header table, as hex; "" when there is none. read gets file offsets. */
 void rf_elf_build_id(const Elf64_Phdr *phdr, size_t n, bool (*read)(void *ctx, uint64_t off, void *to, size_t size),
                      void *ctx, char hex[2 * RF_BUILD_ID_MAX + 1]);
-/* Gives back what rf_image_line and rf_image_separate_at hold. */
+/* The file that symbols and debug information were moved to, NULL when there is none (debug.c). */
+const struct rf_image *rf_elf_separate(const struct rf_image *image);
+/* Gives back what debug.c holds; it is looked for again at the next question. */
 void rf_elf_close_debug(struct rf_image_late *late);
 /* The file that .gnu_debugdata holds, for symbols that a stripped file keeps (gdb's manual, "MiniDebugInfo"); NULL
  * without one. The caller closes it. */

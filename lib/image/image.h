@@ -52,14 +52,21 @@ bool rf_image_find(const struct rf_image *image, const char *name, struct rf_sym
 bool rf_image_find_base(const struct rf_image *image, const char *base, unsigned char type, struct rf_symbol *out);
 /* The function that contains addr. */
 bool rf_image_function_at(const struct rf_image *image, uint64_t addr, struct rf_symbol *out);
-/* The same by the symbols that the distribution ships apart, /usr/lib/debug/.build-id, if that file is installed here.
- */
+/* The same by symbols that were moved to a file of their own (debug.h), if that file is here. */
 bool rf_image_separate_at(const struct rf_image *image, uint64_t addr, struct rf_symbol *out);
 /* Where the function that contains addr begins, by the call frame information: for code without symbols. */
 bool rf_image_function_start(const struct rf_image *image, uint64_t addr, uint64_t *start);
-/* Source file and line of the instruction at addr, in the function itself where it was inlined there. False without
- * debug information (rf_image_has_dwarf); the file's name lives as long as the image. */
-bool rf_image_line(const struct rf_image *image, uint64_t addr, const char **file, uint32_t *line);
+/* A line of the source whose code is at an address, and of which function that was inlined there. */
+struct rf_place_in_source {
+    const char *inlined; /* NULL: of the function itself */
+    const char *file;    /* NULL: not known */
+    uint32_t line;       /* 0: not known */
+};
+enum { RF_INLINED_MAX = 16 };
+/* Source lines of the instruction at addr, by the debug information (debug.h): where the function is, then, for
+ * each call that was inlined there, where that is. Returns how many, 0 without debug information; names live as long
+ * as the image. */
+size_t rf_image_places(const struct rf_image *image, uint64_t addr, struct rf_place_in_source out[RF_INLINED_MAX]);
 /* Calls visit for every symbol with a name and a section; stops when it returns false. */
 void rf_image_each_symbol(const struct rf_image *image, bool (*visit)(void *ctx, const struct rf_symbol *s), void *ctx);
 

@@ -173,6 +173,7 @@ static const struct rf_image *image_of(struct rf_images *set, const struct rf_ma
     }
     image->inode = m->inode;
     image->dev = device_of(m);
+    snprintf(image->root, sizeof image->root, "/proc/%d/root", (int)set->process->pid);
     set->image[set->n++] = image;
     return image;
 }

@@ -1,5 +1,8 @@
-/* choose.c: which layout fits the build that is mapped in the target: one that is known, else one that is derived. */
+/* choose.c: which layout fits the build that is mapped in the target: one that is known, else one that its debug
+ * information describes, else one that is derived. */
 #include "layout.h"
+
+#include "image/debug.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -19,19 +22,22 @@ const struct rf_image *rf_runtime_image(const struct rf_images *images)
     return NULL;
 }
 
-/* ray_version_string is "lea disp32(%rip),%rax; ret", with endbr64 before it on some builds (internals §8). */
+/* ray_version_string is "lea disp32(%rip),%rax; ret", with endbr64 before it on some builds (internals §8), and with a
+ * frame of its own where it was not optimised. */
 static void read_version(const struct rf_image *image, char *out, size_t size)
 {
-    static const unsigned char endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa}, lea[3] = {0x48, 0x8d, 0x05};
+    static const unsigned char lea[3] = {0x48, 0x8d, 0x05};
+    enum { PROLOGUE_MOST = 8 }; /* endbr64; push %rbp; mov %rsp,%rbp */
     struct rf_symbol s;
-    unsigned char code[12];
+    unsigned char code[PROLOGUE_MOST + 8];
     int32_t disp;
     out[0] = 0;
     if (!rf_image_find(image, "ray_version_string", &s) || !rf_image_read(image, s.addr, code, sizeof code))
         return;
-    size_t at = memcmp(code, endbr64, sizeof endbr64) == 0 ? sizeof endbr64 : 0;
-    if (memcmp(code + at, lea, sizeof lea) != 0)
+    const unsigned char *found = memmem(code, PROLOGUE_MOST + sizeof lea, lea, sizeof lea);
+    if (!found)
         return;
+    size_t at = (size_t)(found - code);
     memcpy(&disp, code + at + sizeof lea, sizeof disp);
     uint64_t text = s.addr + at + sizeof lea + sizeof disp + (uint64_t)(int64_t)disp;
     size_t n = 0;
@@ -165,22 +171,39 @@ static void settle_vm(struct rf_runtime *rt)
         rt->off |= RF_OFF_CLIENTS;
 }
 
-enum rf_status rf_layout_choose(struct rf_runtime *rt, const struct rf_image *image, bool catalog, struct rf_error *err)
+static enum rf_status find_debug_info(const struct rf_image *image, const struct rf_layout_options *o,
+                                      struct rf_error *err)
 {
+    enum rf_status status = o->debug_file ? rf_image_use_debug_file(image, o->debug_file, err) : RF_OK;
+    if (status == RF_OK && o->debuginfod)
+        status = rf_image_ask_debuginfod(image, err);
+    return status;
+}
+
+enum rf_status rf_layout_choose(struct rf_runtime *rt, const struct rf_image *image, const struct rf_layout_options *o,
+                                struct rf_error *err)
+{
+    static const struct rf_layout_options defaults;
     struct rf_layout known = {0};
     const struct rf_layout *found = &rt->layout;
     const char *id = rf_image_build_id(image);
     bool whole = false;
+    o = o ? o : &defaults;
     memset(rt, 0, sizeof *rt);
     rt->image = image;
     if (resolve(rt, err) != RF_OK)
         return RF_TARGET;
     read_version(image, rt->version, sizeof rt->version);
-    if (catalog && !look_up(&known, found, id, rt->version, err))
+    enum rf_status status = find_debug_info(image, o, err);
+    if (status != RF_OK)
+        return status;
+    if (!o->no_catalog && !look_up(&known, found, id, rt->version, err))
         return RF_FAILURE;
-    enum rf_status status = RF_OK;
-    if (known.origin != RF_ORIGIN_BUILD_ID)
-        status = rf_layout_derive(rt, &whole, err);
+    if (known.origin != RF_ORIGIN_BUILD_ID) {
+        whole = !o->no_debug_info && rf_layout_from_debug(rt);
+        if (!whole)
+            status = rf_layout_derive(rt, &whole, err);
+    }
     if (known.origin && !whole) {
         rt->layout = known;
         rt->off = rt->n_stacks = 0;
@@ -199,6 +222,8 @@ void rf_layout_describe(const struct rf_layout *l, char *out, size_t n)
     static const char *const by[] = {"none", "build-id", "fingerprint"};
     if (l->origin == RF_ORIGIN_DERIVED)
         snprintf(out, n, "derived from the code");
+    else if (l->origin == RF_ORIGIN_DEBUG_INFO)
+        snprintf(out, n, "debug info");
     else
         snprintf(out, n, "catalog %s, by %s", l->release, by[l->origin]);
 }
@@ -210,19 +235,25 @@ const char *rf_off_name(unsigned bit)
     return names[bit];
 }
 
-enum rf_status rf_layout_of_file(const char *path, FILE *to, struct rf_error *err)
+enum rf_status rf_layout_of_file(const char *path, const struct rf_layout_options *o, FILE *to, struct rf_error *err)
 {
+    struct rf_layout_options without = o ? *o : (struct rf_layout_options){.no_catalog = true};
     struct rf_image *image;
     struct rf_runtime rt;
     enum rf_status status = rf_image_open_file(&image, path, err);
+    without.no_catalog = true;
     if (status != RF_OK)
         return status;
     if (!rf_image_is_rayforce(image)) {
         status = rf_fail(err, RF_TARGET, 0, "%s holds no rayforce runtime", path);
         rf_hint(err, "it does not define __RUNTIME and g_env%s", rf_image_has_symtab(image) ? "" : ": it is stripped");
     } else {
-        status = rf_layout_choose(&rt, image, false, err);
+        status = rf_layout_choose(&rt, image, &without, err);
     }
+    if (status == RF_OK && rt.layout.origin == RF_ORIGIN_DEBUG_INFO)
+        fprintf(to, "# From debug information.\n");
+    else if (status == RF_OK)
+        fprintf(to, "# Derived from the machine code.\n");
     if (status == RF_OK)
         rf_layout_write(&rt.layout, to);
     rf_image_close_file(image);

@@ -4,7 +4,7 @@
  * block from what the interpreter asks of ray_alloc, and the places of its stacks from that size; fields of the VM from
  * the functions that return them; what never moved from 2.0.0 to 2.4.0 is taken to be there still. All of it is
  * compared with the live process before it is believed: validate.c, and calibrate.c for what needs running frames. */
-#include "layout.h"
+#include "derive.h"
 
 #include "slots/machine.h"
 
@@ -202,7 +202,7 @@ static int32_t vm_field(struct rf_runtime *rt, const char *function, bool *in_tl
     return RF_UNKNOWN;
 }
 
-static void derive_vm(struct rf_runtime *rt)
+void rf_derive_vm(struct rf_runtime *rt)
 {
     struct rf_layout *l = &rt->layout;
     struct rf_symbol depth;
@@ -270,6 +270,14 @@ static void possible_stacks(struct rf_runtime *rt)
     }
 }
 
+int32_t rf_derive_order(int32_t exec_size)
+{
+    int32_t order = 0;
+    while (order < 30 && 1 << order < exec_size + 32)
+        order++;
+    return order;
+}
+
 static enum rf_status derive_exec(struct rf_runtime *rt, struct rf_error *err)
 {
     struct rf_layout *l = &rt->layout;
@@ -290,8 +298,7 @@ static enum rf_status derive_exec(struct rf_runtime *rt, struct rf_error *err)
                 l->exec_size);
         return RF_TARGET;
     }
-    for (l->exec_order = 0; 1 << l->exec_order < l->exec_size + 32; l->exec_order++)
-        ;
+    l->exec_order = rf_derive_order(l->exec_size);
     l->exec_sp = EXEC_SP;
     l->exec_fp = EXEC_FP;
     l->exec_rp = EXEC_RP;
@@ -302,7 +309,7 @@ static enum rf_status derive_exec(struct rf_runtime *rt, struct rf_error *err)
     return RF_OK;
 }
 
-static void derive_lambda(struct rf_runtime *rt)
+void rf_derive_lambda(struct rf_runtime *rt)
 {
     struct code c;
     int32_t size = open_function(&c, rt->image, "ray_fn") ? allocated(&c, LAMBDA_LEAST, LAMBDA_MOST, true) : 0;
@@ -320,7 +327,7 @@ static bool reads_at(const struct code *c, int64_t disp)
 
 /* A worker takes a task with a compare-and-exchange on the pool's next ticket, and looks at the limit behind it. The
  * pool's address is in a register; that of the ticket is a displacement from it, or was computed before. */
-static void derive_pool(struct rf_runtime *rt)
+void rf_derive_pool(struct rf_runtime *rt)
 {
     struct rf_layout *l = &rt->layout;
     int64_t from[RF_REGS] = {0}, ticket = 0;
@@ -358,14 +365,20 @@ static void name_compiler(struct rf_layout *l, const char *comment)
         snprintf(l->compiler, sizeof l->compiler, "unknown");
 }
 
-enum rf_status rf_layout_derive(struct rf_runtime *rt, bool *whole, struct rf_error *err)
+void rf_derive_identity(struct rf_runtime *rt)
 {
     struct rf_layout *l = &rt->layout;
-    *whole = false;
     snprintf(l->release, sizeof l->release, "unknown");
     snprintf(l->core, sizeof l->core, "%.15s", rt->version[0] ? rt->version : "unknown");
     snprintf(l->build_id[0], sizeof l->build_id[0], "%s", rf_image_build_id(rt->image));
     name_compiler(l, rf_image_comment(rt->image));
+}
+
+enum rf_status rf_layout_derive(struct rf_runtime *rt, bool *whole, struct rf_error *err)
+{
+    struct rf_layout *l = &rt->layout;
+    *whole = false;
+    rf_derive_identity(rt);
     l->origin = RF_ORIGIN_DERIVED;
     l->env_vals = 8 * ENV_MAX;
     l->env_user = 16 * ENV_MAX;
@@ -376,9 +389,9 @@ enum rf_status rf_layout_derive(struct rf_runtime *rt, bool *whole, struct rf_er
     enum rf_status status = derive_exec(rt, err);
     if (status != RF_OK)
         return status;
-    derive_vm(rt);
-    derive_lambda(rt);
-    derive_pool(rt);
+    rf_derive_vm(rt);
+    rf_derive_lambda(rt);
+    rf_derive_pool(rt);
     *whole = l->vm_nfo != RF_UNKNOWN && l->vm_ipc_handle != RF_UNKNOWN && l->vm_scope_depth != RF_UNKNOWN;
     return RF_OK;
 }

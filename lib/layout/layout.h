@@ -9,7 +9,13 @@
 
 #include "../image/tls.h"
 
-enum rf_origin { RF_ORIGIN_NONE, RF_ORIGIN_BUILD_ID, RF_ORIGIN_FINGERPRINT, RF_ORIGIN_DERIVED };
+enum rf_origin {
+    RF_ORIGIN_NONE,
+    RF_ORIGIN_BUILD_ID,
+    RF_ORIGIN_FINGERPRINT,
+    RF_ORIGIN_DEBUG_INFO,
+    RF_ORIGIN_DERIVED,
+};
 
 enum { RF_LAYOUT_IDS = 4, RF_STACKS_MAX = 4 };
 /* A number that could not be established: "unknown" in the text form. Only where the comment says "may be unknown". */
@@ -89,11 +95,16 @@ static inline uint64_t rf_vm_field(const struct rf_runtime *rt, uint64_t fs_base
  */
 bool rf_thread_vm(const struct rf_runtime *rt, const struct rf_memory *m, uint64_t fs_base, uint64_t *vm);
 
-/* Resolves the symbols and chooses a layout: by build-id, else derived from the code; by fingerprint where the code
- * does not show all of it. Without the catalog (catalog false) it is always derived. RF_TARGET with a message that says
- * what was found and what is missing when none can be had. Reads no process memory. */
-enum rf_status rf_layout_choose(struct rf_runtime *out, const struct rf_image *image, bool catalog,
+/* Resolves the symbols and chooses a layout: by build-id, else from debug information, else derived from the code; by
+ * fingerprint where the code does not show all of it. o (NULL: all defaults) says what is left out, and where debug
+ * information is to be had (image/debug.h): RF_USAGE or RF_FAILURE when that fails. RF_TARGET with a message that says
+ * what was found and what is missing when no layout can be had. Reads no process memory. */
+enum rf_status rf_layout_choose(struct rf_runtime *out, const struct rf_image *image, const struct rf_layout_options *o,
                                 struct rf_error *err);
+
+/* Reads rt->layout from the debug information of rt->image, whose symbols are resolved (dwarf.c). False, with nothing
+ * changed, when that does not describe an execution block and the global environment. */
+bool rf_layout_from_debug(struct rf_runtime *rt);
 
 /* Derives rt->layout from the machine code of rt->image, whose symbols are resolved. *whole: nothing that decoders use
  * is missing; what is, is named in rt->off. RF_TARGET when it does not suffice to find functions (derive.c). */
@@ -104,7 +115,7 @@ enum rf_status rf_layout_derive(struct rf_runtime *rt, bool *whole, struct rf_er
 enum rf_status rf_layout_validate(struct rf_runtime *rt, const struct rf_memory *live, unsigned *builtins,
                                   struct rf_error *err);
 
-/* "catalog 2.4.0, by build-id", "derived from the code" */
+/* "catalog 2.4.0, by build-id", "debug info", "derived from the code" */
 void rf_layout_describe(const struct rf_layout *l, char *out, size_t n);
 /* What users call a part that is off; bit 0 to RF_OFF_COUNT - 1. */
 const char *rf_off_name(unsigned bit);

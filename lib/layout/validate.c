@@ -51,13 +51,13 @@ static bool has_size(const struct rf_runtime *rt, const char *symbol, int32_t si
     return !rf_image_find(rt->image, symbol, &s) || s.size == (uint64_t)size;
 }
 
-/* What the file says. A derived layout was read from there and need not be asked again. */
+/* What the file says. A layout that was read from there need not be asked again. */
 static enum rf_status check_file(const struct rf_runtime *rt, struct rf_error *err)
 {
     const struct rf_layout *l = &rt->layout;
     if (rt->opcodes != l->opcodes)
         return disagree(rt, err, "the dispatch table has another number of opcodes");
-    if (l->origin == RF_ORIGIN_DERIVED)
+    if (l->origin == RF_ORIGIN_DERIVED || l->origin == RF_ORIGIN_DEBUG_INFO)
         return RF_OK;
     if (!allocates(rt, rt->interpreter, EXEC_LOOK, l->exec_size))
         return disagree(rt, err, "the interpreter does not allocate an exec block of this size");

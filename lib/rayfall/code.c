@@ -112,6 +112,19 @@ const struct rf_instruction *rf_code_ending(const struct rf_code *c, uint32_t po
     return find(c, pos, offsetof(struct rf_instruction, end));
 }
 
+const struct rf_instruction *rf_code_with(const struct rf_code *c, uint64_t pos)
+{
+    size_t lo = 0, hi = c->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (c->v[mid].end <= pos)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < c->n && c->v[lo].start <= pos ? &c->v[lo] : NULL;
+}
+
 /* Fills c->v with instructions up to the first byte that is none. */
 static void decode(struct rf_code *c, const unsigned char *b, size_t len, int32_t opcodes)
 {

@@ -81,6 +81,8 @@ void rf_code_free(struct rf_code *c);
 /* The instruction that starts or ends at byte offset pos, NULL when none does. */
 const struct rf_instruction *rf_code_starting(const struct rf_code *c, uint32_t pos);
 const struct rf_instruction *rf_code_ending(const struct rf_code *c, uint32_t pos);
+/* The instruction that the byte at this offset belongs to, NULL when there is none. */
+const struct rf_instruction *rf_code_with(const struct rf_code *c, uint64_t pos);
 
 /* Where a JMP, JMPF or TRAP leads to. */
 uint32_t rf_code_target(const struct rf_instruction *i);

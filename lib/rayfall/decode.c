@@ -6,6 +6,7 @@
 #include "result.h"
 #include "slots/slots.h"
 #include "stack.h"
+#include "variables/variables.h"
 #include "wait.h"
 #include "waiting.h"
 
@@ -22,6 +23,7 @@ struct rf_decoder {
     struct rf_lambdas *lambdas;
     struct rf_builtins *builtins;
     struct rf_slots *slots;
+    struct rf_variables *variables;
     struct rf_probe probe;
     struct rf_spans spans;
     struct rf_named_span span; /* of the thread at hand */
@@ -57,8 +59,9 @@ struct rf_decoder *rf_decoder_new(const struct rf_runtime *rt, const struct rf_m
     d->sources = rf_sources_new();
     d->builtins = rf_builtins_new(rt, live);
     d->slots = rf_slots_new(rt, live);
+    d->variables = rf_variables_new(rt);
     d->waiting = rf_waiting_new();
-    if (d->names && d->sources && d->builtins && d->slots && d->waiting)
+    if (d->names && d->sources && d->builtins && d->slots && d->variables && d->waiting)
         d->lambdas = rf_lambdas_new(rt, live, d->names, d->sources);
     if (!d->lambdas) {
         rf_decoder_free(d);
@@ -77,6 +80,7 @@ void rf_decoder_free(struct rf_decoder *d)
     rf_names_free(d->names);
     rf_builtins_free(d->builtins);
     rf_slots_free(d->slots);
+    rf_variables_free(d->variables);
     free(d->expressions.bytes);
     rf_result_free(&d->result);
     rf_natives_free(d->natives);
@@ -166,7 +170,8 @@ static void rayfall_frames(struct rf_decoder *d, const struct rf_snapshot *s, co
                                         .s = s,
                                         .epoch = ++d->epoch,
                                         .handlers = d->handlers,
-                                        .slots = d->slots}};
+                                        .slots = d->slots,
+                                        .variables = d->variables}};
     d->expressions.used = 0;
     rf_names_refresh(d->names, d->live, s->time_ns);
     rf_lambdas_hold(d->lambdas, &s->memory);
@@ -294,8 +299,10 @@ static struct rf_decoded joined(struct rf_decoder *d, const struct rf_snapshot *
         return give(&d->main, s);
     stand_on_main(d, &d->other);
     for (size_t i = rf_task_frames(native); i-- > 0;) {
-        struct rf_frame f = rf_natives_frame(d->natives, native, i);
-        rf_stack_push(&d->other, &f);
+        const struct rf_frame *f;
+        size_t n = rf_natives_frames(d->natives, native, i, &f);
+        for (size_t k = 0; k < n; k++)
+            rf_stack_push(&d->other, &f[k]);
     }
     return give(&d->other, s);
 }
@@ -306,8 +313,12 @@ static void let_wait(struct rf_decoder *d, const struct rf_snapshot *s, const st
     size_t n = d->natives ? rf_task_frames(native) : 0;
     uint64_t task = role == RF_WORKER_BUSY ? rf_task_of(native) : 0;
     struct rf_wait *w = rf_waiting_add(d->waiting, s->tid, task, d->natives, s->time_ns);
-    for (size_t i = n < RF_TASK_FRAMES_MAX ? n : RF_TASK_FRAMES_MAX; !w->samples && i-- > 0;)
-        w->frame[w->n++] = rf_natives_frame(d->natives, native, i);
+    while (!w->samples && n-- > 0) {
+        const struct rf_frame *f;
+        size_t frames = rf_natives_frames(d->natives, native, n, &f);
+        for (size_t k = 0; k < frames && w->n < RF_TASK_FRAMES_MAX; k++)
+            w->frame[w->n++] = f[k];
+    }
     w->ns += s->weight_ns;
     w->samples++;
 }

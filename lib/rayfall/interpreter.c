@@ -47,6 +47,12 @@ static bool try_exec(struct rf_interpreter *in, uint64_t word, struct rf_exec *e
     return *fn != NULL;
 }
 
+static bool variable(const struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,
+                     enum rf_variable which, uint64_t *value)
+{
+    return in->variables && rf_variables_read(in->variables, native, k, in->m, which, value);
+}
+
 /* Only a word of this frame or a register that it saved can be its block. An older frame's block may still be in a
  * register that this one has not yet overwritten. */
 static bool find_exec(struct rf_interpreter *in, const struct rf_native_stack *native, size_t k, struct rf_exec *e,
@@ -55,6 +61,8 @@ static bool find_exec(struct rf_interpreter *in, const struct rf_native_stack *n
     const struct rf_native *f = &native->frame[k];
     size_t n = frame_words(native, k);
     uint64_t w;
+    if (variable(in, native, k, RF_VARIABLE_EXEC, &w))
+        return try_exec(in, w, e, fn, torn);
     for (size_t i = 0; i < IP_SAVED; i++)
         if ((f->known >> rf_saved_regs[i] & 1) && try_exec(in, f->reg[rf_saved_regs[i]], e, fn, torn))
             return true;
@@ -69,6 +77,9 @@ static const struct rf_lambda *entering(struct rf_interpreter *in, const struct 
 {
     const struct rf_native *f = &native->frame[k];
     const struct rf_lambda *fn = NULL;
+    uint64_t given;
+    if (variable(in, native, k, RF_FIRST_PARAMETER, &given))
+        return rf_lambdas_get(in->lambdas, in->m, given, in->epoch);
     if (k == 0 && f->pc - in->rt->interpreter < ENTRY_BYTES)
         fn = rf_lambdas_get(in->lambdas, in->m, f->reg[RF_RDI], in->epoch);
     for (size_t i = 0; !fn && i < IP_SAVED; i++)
@@ -123,7 +134,23 @@ static bool same_form(const struct rf_activation *a, const struct rf_activation 
     return a->placed && b->placed && memcmp(&a->span, &b->span, sizeof a->span) == 0;
 }
 
-/* What the interpreter's machine code says of frame k. */
+/* By the variables of the interpreter: what ends behind ip, or has that within, is in progress. While a call or a
+ * return takes place they may be those of two functions. */
+static void by_variables(const struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,
+                         struct rf_ip_view *v)
+{
+    uint64_t ip, code;
+    if (!variable(in, native, k, RF_VARIABLE_IP, &ip) || ip > v->fn->code.len ||
+        (variable(in, native, k, RF_VARIABLE_CODE, &code) && code != v->fn->code_addr))
+        return;
+    const struct rf_instruction *i = ip ? rf_code_with(&v->fn->code, ip - 1) : NULL;
+    if (i || !ip) {
+        v->where.at = ip ? RF_AT_END : RF_AT_ENTERING;
+        v->where.ip = i ? i->end : 0;
+    }
+}
+
+/* What the interpreter's machine code says of frame k, else its variables. */
 static void locate(const struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,
                    struct rf_ip_view *v)
 {
@@ -134,6 +161,8 @@ static void locate(const struct rf_interpreter *in, const struct rf_native_stack
                                .code_addr = v->fn->code_addr};
     if (in->slots)
         v->where = rf_slots_locate(in->slots, &f);
+    if (v->where.at == RF_AT_UNKNOWN)
+        by_variables(in, native, k, v);
 }
 
 /* Is the frame in code that runs before the first opcode? Without a slot map: below the lowest handler. */
@@ -238,7 +267,9 @@ enum rf_ip_found rf_interpreter_frame(struct rf_interpreter *in, const struct rf
     struct rf_ip_view v;
     /* Only entry code runs without a block; elsewhere a lambda in a register is some value that the program handles. */
     bool entry = is_entry(in, native, k);
-    if (!find_exec(in, native, k, &e, &fn, &torn)) {
+    uint64_t given;
+    /* What lies on the frame where the block will be known is, if anything, an older one. */
+    if ((entry && variable(in, native, k, RF_FIRST_PARAMETER, &given)) || !find_exec(in, native, k, &e, &fn, &torn)) {
         fn = entry ? entering(in, native, k) : NULL;
         if (!fn && torn.addr) {
             emit_callers(in, &torn, NULL, emit, ctx);

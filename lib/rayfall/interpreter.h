@@ -4,6 +4,7 @@
 
 #include "decode.h"
 #include "exec.h"
+#include "variables/variables.h"
 
 /* A function in progress on an interpreter frame. */
 struct rf_activation {
@@ -25,9 +26,10 @@ struct rf_interpreter {
     const struct rf_memory *m; /* snapshot first, then live memory */
     const struct rf_snapshot *s;
     uint64_t epoch;
-    uint64_t handlers;            /* lowest address of an opcode's handler: the entry code lies before it */
-    struct rf_slots *slots;       /* NULL: without the machine code's help */
-    uint64_t used[RF_BLOCKS_MAX]; /* execution blocks of older frames: not this one's */
+    uint64_t handlers;              /* lowest address of an opcode's handler: the entry code lies before it */
+    struct rf_slots *slots;         /* NULL: without the machine code's help */
+    struct rf_variables *variables; /* NULL: without that of debug information */
+    uint64_t used[RF_BLOCKS_MAX];   /* execution blocks of older frames: not this one's */
     size_t n_used;
 };
 

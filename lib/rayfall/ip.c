@@ -171,6 +171,8 @@ static size_t caller_candidates(const struct rf_ip_view *v, const struct rf_inst
 size_t rf_ip_candidates(const struct rf_ip_view *v, const struct rf_instruction *out[IP_CANDIDATES])
 {
     size_t n = 0;
+    if (v->where.at == RF_AT_END && (out[0] = rf_code_ending(&v->fn->code, v->where.ip)))
+        return 1;
     if (v->where.at == RF_AT_LEAVING)
         n = choose(v, returns, anywhere, NULL, out);
     else if (v->where.at == RF_AT_IP || v->where.at == RF_AT_TARGET)

@@ -17,8 +17,9 @@ struct known {
         const struct rf_image *image;
         uint64_t at; /* of the instruction: of a caller, the last byte of its call */
     } key;
-    struct rf_frame frame;
     char address[ADDRESS_SIZE]; /* what fn is without a symbol */
+    size_t n;
+    struct rf_frame frame[]; /* the function's own, then those that were inlined there */
 };
 
 struct rf_natives {
@@ -82,49 +83,64 @@ static bool is_interpreter(const struct rf_runtime *rt, const struct rf_native *
                           rf_symbol_is(f->fn.name, "ray_lazy_materialize") || rf_native_passes_on(f));
 }
 
-static void look_up(const struct rf_natives *n, const struct rf_native *f, struct known *k)
+/* The function's own name, else one that begins where it does. */
+static struct rf_text name_of(const struct rf_native *f, struct known *k)
 {
     const struct rf_image *image = f->image;
-    const char *source;
     struct rf_symbol apart;
     uint64_t at = k->key.at, start;
-    k->frame = (struct rf_frame){.kind = is_interpreter(n->rt, f) ? RF_KIND_INTERPRETER : RF_KIND_NATIVE,
-                                 .file = image ? base_name(rf_image_path(image)) : text("[unknown]"),
-                                 .named = true};
-    if (image && rf_image_line(image, at, &source, &k->frame.line))
-        k->frame.file = base_name(source);
-    if (f->fn.name) {
-        k->frame.fn = text(f->fn.name);
-        return;
-    }
-    if (image && rf_image_separate_at(image, at, &apart)) {
-        k->frame.fn = text(apart.name);
-        return;
-    }
+    if (f->fn.name)
+        return text(f->fn.name);
+    if (image && rf_image_separate_at(image, at, &apart))
+        return text(apart.name);
     if (image && rf_image_function_start(image, at, &start))
         at = start;
     snprintf(k->address, sizeof k->address, "0x%" PRIx64, image ? at - rf_image_bias(image) : at);
-    k->frame.fn = text(k->address);
+    return text(k->address);
 }
 
-struct rf_frame rf_natives_frame(struct rf_natives *n, const struct rf_native_stack *native, size_t i)
+/* What compilers inlined into the interpreter belongs to it. NULL when out of memory. */
+static struct known *look_up(const struct rf_natives *n, const struct rf_native *f, struct known_key key)
 {
+    struct rf_place_in_source place[RF_INLINED_MAX];
+    const struct rf_image *image = f->image;
+    size_t places = image ? rf_image_places(image, key.at, place) : 0;
+    bool interpreter = is_interpreter(n->rt, f);
+    size_t frames = places && !interpreter ? places : 1;
+    struct known *k = calloc(1, sizeof *k + frames * sizeof *k->frame);
+    if (!k)
+        return NULL;
+    k->key = key;
+    k->n = frames;
+    for (size_t i = 0; i < frames; i++) {
+        struct rf_frame *frame = &k->frame[i];
+        *frame = (struct rf_frame){.kind = interpreter ? RF_KIND_INTERPRETER : RF_KIND_NATIVE,
+                                   .file = image ? base_name(rf_image_path(image)) : text("[unknown]"),
+                                   .named = true};
+        if (places && place[i].file)
+            frame->file = base_name(place[i].file);
+        if (places)
+            frame->line = place[i].line;
+        frame->fn = i ? text(place[i].inlined) : name_of(f, k);
+    }
+    return k;
+}
+
+size_t rf_natives_frames(struct rf_natives *n, const struct rf_native_stack *native, size_t i,
+                         const struct rf_frame **out)
+{
+    static const struct rf_frame lost = {.kind = RF_KIND_NATIVE, .file = {"[unknown]", 9}, .fn = {"[unknown]", 9}};
     const struct rf_native *f = &native->frame[i];
     struct known_key key = {f->image, i ? f->pc - 1 : f->pc};
     struct known *k;
     HASH_FIND(hh, n->known, &key, sizeof key, k);
-    if (k)
-        return k->frame;
-    static const struct rf_frame lost = {.kind = RF_KIND_NATIVE, .file = {"[unknown]", 9}, .fn = {"[unknown]", 9}};
-    k = calloc(1, sizeof *k);
-    if (!k)
-        return lost;
-    k->key = key;
-    look_up(n, f, k);
-    HASH_ADD(hh, n->known, key, sizeof key, k);
-    if (!k->hh.tbl) {
-        free(k);
-        return lost;
+    if (!k && (k = look_up(n, f, key))) {
+        HASH_ADD(hh, n->known, key, sizeof key, k);
+        if (!k->hh.tbl) {
+            free(k);
+            k = NULL;
+        }
     }
-    return k->frame;
+    *out = k ? k->frame : &lost;
+    return k ? k->n : 1;
 }

@@ -223,10 +223,10 @@ static void note_locals(struct walk *k, const struct rf_lambda *fn, uint64_t at)
 
 static void push_native(struct walk *k, size_t i)
 {
-    if (!k->w->natives)
-        return;
-    struct rf_frame f = rf_natives_frame(k->w->natives, k->native, i);
-    rf_stack_push(k->w->out, &f);
+    const struct rf_frame *f;
+    size_t n = k->w->natives ? rf_natives_frames(k->w->natives, k->native, i, &f) : 0;
+    for (size_t j = 0; j < n; j++)
+        rf_stack_push(k->w->out, &f[j]);
 }
 
 static void push_builtin(struct walk *k, const struct rf_builtin *b)
@@ -341,6 +341,7 @@ static void solve_chain(struct walk *k, struct solved *s)
                                .m = k->w->m,
                                .s = k->s,
                                .sites = k->w->sites,
+                               .variables = k->w->interpreter.variables,
                                .body = k->walked ? k->fn->body : 0,
                                .within = s->own && k->placed ? s->own : NULL,
                                .span = k->at};
@@ -414,6 +415,8 @@ static void enter_uncompiled(struct walk *k, size_t frame)
     const struct rf_interpreter *in = &k->w->interpreter;
     const struct rf_lambda *fn = NULL;
     uint64_t w;
+    if (in->variables && rf_variables_read(in->variables, k->native, frame, k->w->m, RF_FIRST_PARAMETER, &w))
+        fn = rf_lambdas_uncompiled(in->lambdas, k->w->m, w, in->epoch);
     for (size_t i = 0; i < sizeof rf_saved_regs && !fn; i++)
         if ((f->known >> rf_saved_regs[i] & 1) && rf_obj_plausible(f->reg[rf_saved_regs[i]]))
             fn = rf_lambdas_uncompiled(in->lambdas, k->w->m, f->reg[rf_saved_regs[i]], in->epoch);

@@ -6,6 +6,7 @@
 enum {
     CANDIDATES = 8,  /* of one frame */
     WORDS_MAX = 120, /* of a frame that are looked at: the rest is argument arrays */
+    TOLD = 8,
     IN_REGISTER = 3,
     IN_STRONG_WORD = 2,
     ELSEWHERE = 1,    /* scores */
@@ -31,6 +32,7 @@ struct chain {
     size_t n_sources;
     struct candidate c[RF_CHAIN_MAX][CANDIDATES];
     size_t count[RF_CHAIN_MAX];
+    bool told[RF_CHAIN_MAX]; /* by debug information: its one candidate, or that it is at no form of its own */
 };
 
 /* The form that a node is, when it is a list in one of the sources. A list that is evaluated is written with a
@@ -144,11 +146,32 @@ static void add_argument(struct chain *ch, size_t k, const struct rf_native *for
     }
 }
 
+/* The evaluator's argument, or what it derived from that. */
+static bool told(const struct chain *ch, size_t k, uint64_t *node)
+{
+    const struct rf_tree *t = ch->t;
+    if (!t->variables)
+        return false;
+    if (rf_variables_read(t->variables, ch->native, ch->frames[k], t->m, RF_FIRST_PARAMETER, node))
+        return true;
+    bool found = rf_variables_read(t->variables, ch->native, ch->frames[k], t->m, RF_VARIABLE_ELEMS, node);
+    *node -= found ? RAY_DATA : 0;
+    return found;
+}
+
 static void candidates(struct chain *ch, size_t k)
 {
     size_t index = ch->frames[k];
     const struct rf_native *f = &ch->native->frame[index];
     uint64_t w;
+    ch->told[k] = told(ch, k, &w);
+    if (ch->told[k]) {
+        if (form_of(ch, w, &ch->c[k][0].form)) {
+            ch->c[k][0].score = TOLD;
+            ch->count[k] = 1;
+        }
+        return;
+    }
     for (size_t i = 0; i < sizeof rf_saved_regs; i++)
         if (f->known >> rf_saved_regs[i] & 1)
             add_word(ch, k, f->reg[rf_saved_regs[i]], IN_REGISTER);
@@ -214,7 +237,7 @@ static void fill_outer(const struct chain *ch, struct rf_form *out)
 {
     for (size_t k = ch->n - 1; k-- > 0;) {
         const struct rf_form *inner = &out[k + 1];
-        if (out[k].source || !inner->source || inner->root)
+        if (out[k].source || ch->told[k] || !inner->source || inner->root)
             continue;
         out[k].source = inner->source;
         out[k].root = !rf_source_parent(inner->source, inner->span, &out[k].node, &out[k].span);
@@ -262,11 +285,12 @@ static bool only_form(const struct chain *ch, uint64_t body, struct rf_form *out
 static void fill_inner(const struct chain *ch, struct rf_form *out)
 {
     struct rf_form body = {.node = ch->t->body}, first = {0};
-    if (!out[0].source && body.node && (only_form(ch, body.node, &first) || by_head(ch, 0, &body, &first)))
+    if (!out[0].source && !ch->told[0] && body.node &&
+        (only_form(ch, body.node, &first) || by_head(ch, 0, &body, &first)))
         out[0] = first;
     for (size_t k = 1; k < ch->n; k++) {
         struct rf_form form = {0};
-        if (!out[k].source && out[k - 1].source && by_head(ch, k, &out[k - 1], &form))
+        if (!out[k].source && !ch->told[k] && out[k - 1].source && by_head(ch, k, &out[k - 1], &form))
             out[k] = form;
     }
 }
@@ -339,7 +363,7 @@ static void settle_innermost(const struct chain *ch, struct rf_form *out)
     size_t k = ch->n - 1;
     struct rf_asking a;
     uint64_t node;
-    if (k == 0 || !out[k - 1].source)
+    if (k == 0 || ch->told[k] || !out[k - 1].source)
         return;
     if (out[k - 1].node && jumped(ch, ch->frames[k] + 1, out[k - 1].node)) {
         if (!in_register(ch, k, out[k].node))
@@ -379,6 +403,9 @@ void rf_tree_chain(const struct rf_tree *t, const struct rf_native_stack *native
         out[at / CANDIDATES] = c->form;
         at = c->from;
     }
+    for (size_t k = 0; k < ch.n; k++)
+        if (ch.told[k] && ch.count[k])
+            out[k] = ch.c[k][0].form;
     learn(&ch, out);
     fill_outer(&ch, out);
     settle_innermost(&ch, out);

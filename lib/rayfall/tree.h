@@ -13,6 +13,7 @@
 #include "source.h"
 #include "target/snapshot.h"
 #include "unwind/unwind.h"
+#include "variables/variables.h"
 
 enum { RF_CHAIN_MAX = 512, RF_CHAIN_SOURCES = 3 };
 
@@ -21,8 +22,9 @@ struct rf_tree {
     const struct rf_builtins *builtins;
     const struct rf_memory *m; /* snapshot first, then live memory */
     const struct rf_snapshot *s;
-    struct rf_sites *sites; /* what was learned from other samples */
-    uint64_t body;          /* list of the forms of the function whose body is walked; 0: it is no function's */
+    struct rf_sites *sites;         /* what was learned from other samples */
+    struct rf_variables *variables; /* NULL: without what debug information says */
+    uint64_t body;                  /* list of the forms of the function whose body is walked; 0: it is no function's */
     /* Where a function's code called the evaluator: forms of this source lie within this span. NULL: no such bound. */
     const struct rf_source *within;
     struct rf_span span;

@@ -193,17 +193,9 @@ struct reader {
 /* A byte of the bytecode, which the snapshot need not have: it is known from its instructions. */
 static bool code_byte(const struct rf_code *c, uint64_t at, unsigned char *to)
 {
-    size_t lo = 0, hi = c->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (c->v[mid].end <= at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    if (lo == c->n || c->v[lo].start > at)
+    const struct rf_instruction *i = rf_code_with(c, at);
+    if (!i)
         return false;
-    const struct rf_instruction *i = &c->v[lo];
     *to = (unsigned char)(at == i->start ? (uint32_t)i->op : i->arg >> 8 * (i->end - 1 - at));
     return true;
 }

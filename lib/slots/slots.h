@@ -22,6 +22,7 @@ enum rf_at {
     RF_AT_UNKNOWN,
     RF_AT_IP,       /* the next fetch is at `ip`: the end of the instruction in progress */
     RF_AT_TARGET,   /* as before, but a jump may have led there: the instruction in progress may be that jump */
+    RF_AT_END,      /* the instruction in progress is the one that ends at `ip`, whatever else seems to be */
     RF_AT_ENTERING, /* the function is about to run its first instruction */
     RF_AT_LEAVING,  /* it will fetch nothing more: a return is in progress */
 };

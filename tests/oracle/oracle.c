@@ -78,7 +78,8 @@ static bool ask(struct oracle *o, struct answer *out)
                                 .m = &view.memory,
                                 .s = o->t.s,
                                 .epoch = ++o->epoch,
-                                .slots = o->slots};
+                                .slots = o->slots,
+                                .variables = o->t.variables};
     rf_names_refresh(o->names, &o->t.process->memory, o->t.s->time_ns);
     *out = (struct answer){.k = native.n};
     for (size_t k = native.n; native.end == RF_UNWIND_ROOT && k-- > 0;) {

@@ -37,14 +37,16 @@ static void start_ticking(void)
 void tracee_open(struct tracee *t, pid_t pid)
 {
     struct rf_error err;
+    struct rf_layout_options o = {.no_debug_info = getenv("NO_DEBUG_INFO") != NULL};
     t->pid = pid;
     if (rf_process_open(&t->process, pid, &err) || rf_images_open(&t->images, t->process, &err) ||
-        rf_layout_choose(&t->rt, rf_runtime_image(t->images), true, &err) ||
+        rf_layout_choose(&t->rt, rf_runtime_image(t->images), &o, &err) ||
         rf_layout_validate(&t->rt, &t->process->memory, NULL, &err) ||
         rf_unwinder_open(&t->unwinder, t->images, &err)) {
         fprintf(stderr, "oracle: %s\n", err.what);
         exit(1);
     }
+    t->variables = o.no_debug_info ? NULL : rf_variables_new(&t->rt);
     start_ticking();
     t->s = rf_snapshot_new();
     if (!t->s || ptrace(PTRACE_SEIZE, pid, 0, 0) != 0)

@@ -6,6 +6,7 @@
 #include "layout/layout.h"
 #include "target/copy.h"
 #include "unwind/unwind.h"
+#include "variables/variables.h"
 
 #include <sys/user.h>
 
@@ -16,6 +17,7 @@ struct tracee {
     struct rf_images *images;
     struct rf_runtime rt;
     struct rf_unwinder *unwinder;
+    struct rf_variables *variables; /* NULL: not to be used */
     struct rf_snapshot *s;
 };
 

@@ -145,7 +145,8 @@ static void ask(struct oracle *o, struct rf_native_stack *native, struct tracee_
                                         .s = o->t.s,
                                         .epoch = ++o->epoch,
                                         .handlers = o->handlers,
-                                        .slots = o->slots}};
+                                        .slots = o->slots,
+                                        .variables = o->t.variables}};
     o->stack.n = 0;
     memset(o->form, 0, native->n * sizeof *o->form);
     rf_names_refresh(o->names, &o->t.process->memory, o->t.s->time_ns);
@@ -243,7 +244,8 @@ static bool account(struct oracle *o, struct rf_native_stack *native, const stru
                                 .s = o->t.s,
                                 .epoch = o->epoch,
                                 .handlers = o->handlers,
-                                .slots = o->slots};
+                                .slots = o->slots,
+                                .variables = o->t.variables};
     const struct rf_lambda *fn = NULL;
     struct judged j[RF_NATIVE_MAX] = {{0}};
     size_t innermost = native->n;

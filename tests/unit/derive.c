@@ -66,11 +66,13 @@ static int close_self(void **state)
     return 0;
 }
 
+static const struct rf_layout_options code_alone = {.no_catalog = true, .no_debug_info = true};
+
 /* Without a disassembler there is nothing to test but that it says so. */
 static bool derived(struct rf_runtime *rt)
 {
     struct rf_error err = {0};
-    enum rf_status status = rf_layout_choose(rt, image, false, &err);
+    enum rf_status status = rf_layout_choose(rt, image, &code_alone, &err);
 #ifdef RF_CAPSTONE
     if (status != RF_OK)
         fail_msg("%s\n%s", err.what, err.next);

@@ -381,7 +381,7 @@ static void no_layout_for_another_program(void **state)
     struct fixture *x = *state;
     struct rf_runtime rt;
     assert_false(rf_image_is_rayforce(x->image));
-    assert_int_equal(rf_layout_choose(&rt, x->image, true, &x->err), RF_TARGET);
+    assert_int_equal(rf_layout_choose(&rt, x->image, NULL, &x->err), RF_TARGET);
     assert_non_null(strstr(x->err.what, "__RUNTIME"));
 }
 
