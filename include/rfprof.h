@@ -159,6 +159,14 @@ const struct rf_about *rf_session_about(struct rf_session *s);
 struct rf_profile;
 const struct rf_profile *rf_session_profile(const struct rf_session *s);
 
+/* The profiles of n sessions as they are now, as one: each process has a root frame of the given name, and tables have
+ * the column RF_COLUMN_PROCESS. With full_paths, file names are resolved against each session's own folder. */
+struct rf_joined;
+enum rf_status rf_join(struct rf_joined **out, struct rf_session *const *session, const char *const *name, size_t n,
+                       bool full_paths, struct rf_error *err);
+const struct rf_profile *rf_joined_profile(const struct rf_joined *j); /* lives as long as j */
+void rf_joined_free(struct rf_joined *j);
+
 /* --- formats ----------------------------------------------------------------------------------------- */
 
 /* What rows of tables and frames of folded stacks are: see rf_views. */
@@ -178,7 +186,8 @@ enum rf_column {
     RF_COLUMN_EXPR,
     RF_COLUMN_POOL_MS,
     RF_COLUMN_MAIN_MS,
-    RF_COLUMN_THREAD, /* needs rf_session_options.want_threads */
+    RF_COLUMN_THREAD,  /* needs rf_session_options.want_threads */
+    RF_COLUMN_PROCESS, /* of a profile of several, rf_join, always; else empty */
     RF_COLUMNS,
 };
 

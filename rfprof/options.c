@@ -33,8 +33,23 @@ static bool number(const char *text, double least, double most, double *to)
 
 static bool take_pid(struct options *o, const char *text)
 {
-    o->pid = parse_pid(text);
-    return o->pid > 0;
+    char one[32];
+    o->pid = 0;
+    o->n_others = 0;
+    for (;; text++) {
+        size_t n = strcspn(text, ",");
+        snprintf(one, sizeof one, "%.*s", (int)(n < sizeof one ? n : sizeof one), text);
+        pid_t pid = parse_pid(one);
+        if (pid <= 0 || o->n_others == PIDS_MAX - 1)
+            return false;
+        if (!o->pid)
+            o->pid = pid;
+        else
+            o->other[o->n_others++] = pid;
+        text += n;
+        if (!*text)
+            return true;
+    }
 }
 
 static bool take_duration(struct options *o, const char *text)
@@ -249,7 +264,7 @@ enum {
 enum { ANY_VERB = -1 };
 
 static const struct option_row rows[] = {
-    {'p', "pid", "PID", "the process to sample, decimal or 0x hex",
+    {'p', "pid", "PID", "the process to sample, decimal or 0x hex; record takes several: PID,PID",
      FOR_RECORDING | FOR_STOP | FOR_TOP | FOR_CHECK | FOR_DUMP, take_pid, "a process id, decimal or 0x hex", NULL},
     {'d', "duration", "SEC", "how long, fractions allowed (default: until Ctrl-C or the target ends)",
      FOR_RECORDING | FOR_TOP, take_duration, "seconds, more than 0", NULL},
@@ -412,6 +427,8 @@ int options_parse(struct options *o, unsigned verb, const char *verb_name, int a
             return complain_usage("--%s '%s': expected %s", row->name, optarg, what);
         }
     }
+    if (o->n_others && verb != FOR_RECORD)
+        return complain_usage("%s takes one process", verb_name);
     bool forms = o->view == RF_VIEW_LINE || o->view == RF_VIEW_EXPR;
     for (size_t i = 0; i < o->n_columns && !forms; i++)
         if (o->column[i] == RF_COLUMN_COL || o->column[i] == RF_COLUMN_EXPR)

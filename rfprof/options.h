@@ -6,7 +6,7 @@
 
 #include "rfprof.h"
 
-enum { OUTPUTS_MAX = 16 };
+enum { OUTPUTS_MAX = 16, PIDS_MAX = 8 };
 enum {
     FOR_RECORD = 1,
     FOR_CHECK = 2,
@@ -21,7 +21,9 @@ enum {
 enum { FOR_RECORDING = FOR_RECORD | FOR_START };
 
 struct options {
-    pid_t pid;       /* 0: not given */
+    pid_t pid;                 /* 0: not given */
+    pid_t other[PIDS_MAX - 1]; /* more of them */
+    size_t n_others;
     double duration; /* seconds; 0: until Ctrl-C or the target ends */
     double rate, max_stop;
     double snapshot; /* seconds; 0: the files are written at the end */

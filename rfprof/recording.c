@@ -3,7 +3,6 @@
 #include "console.h"
 #include "signals.h"
 #include "summary.h"
-#include "target.h"
 
 #include "clock.h"
 
@@ -35,18 +34,18 @@ struct looks {
     char *summary; /* NULL when out of memory: then files are without it */
 };
 
-static void looks_make(struct looks *l, const struct recording *r, const struct rf_account *account)
+static void looks_make(struct looks *l, const struct recording *r)
 {
-    size_t n;
-    *l = (struct looks){.how = options_render(r->options), .about = *rf_session_about(r->session)};
-    FILE *to = open_memstream(&l->summary, &n);
-    if (to) {
-        summary_print(to, account, false);
-        fclose(to);
-    }
-    l->about.account = l->summary;
+    const struct group *g = &r->group;
+    *l = (struct looks){.how = options_render(r->options), .about = *rf_session_about(g->member[0].session)};
+    if (g->n > 1) /* what is said is of all, or nothing */
+        l->about = (struct rf_about){.rate_hz = l->about.rate_hz,
+                                     .began_ns = l->about.began_ns,
+                                     .wall_ns = l->about.wall_ns,
+                                     .idle = l->about.idle};
+    l->about.account = l->summary = group_summary(g, false);
     l->how.about = &l->about;
-    if (r->options->full_paths)
+    if (r->options->full_paths && g->n == 1)
         l->how.folder = l->about.folder;
 }
 
@@ -54,16 +53,18 @@ static void looks_make(struct looks *l, const struct recording *r, const struct 
 static void write_files(struct recording *r)
 {
     struct rf_error err;
-    struct rf_account account;
     struct looks looks;
-    rf_session_account(r->session, &account);
-    looks_make(&looks, r, &account);
+    const struct rf_profile *profile;
+    if (group_profile(&r->group, r->options->full_paths, &profile, &err) != RF_OK) {
+        complain(&err);
+        return;
+    }
+    looks_make(&looks, r);
     for (size_t i = 0; i < r->n_outputs; i++) {
         struct output *o = &r->output[i];
         if (o->in_place)
             continue;
-        if (output_render(o, rf_session_profile(r->session), &looks.how, &err) != RF_OK ||
-            output_write(o, &err) != RF_OK)
+        if (output_render(o, profile, &looks.how, &err) != RF_OK || output_write(o, &err) != RF_OK)
             complain(&err);
     }
     free(looks.summary);
@@ -85,7 +86,7 @@ static bool asked_to_end(struct recording *r)
 static void show_progress(const struct recording *r, uint64_t now)
 {
     struct rf_account a;
-    rf_session_account(r->session, &a);
+    group_account(&r->group, &a);
     fprintf(stderr, "\r%.1f s, %" PRIu64 " samples, %.2f s of CPU time (Ctrl-C ends and writes)\033[K",
             (double)(now - r->begin_ns) / 1e9, a.samples, (double)a.charged_ns / 1e9);
 }
@@ -98,13 +99,14 @@ static void clear_progress(const struct recording *r)
 
 static void wait_until(const struct recording *r, uint64_t until)
 {
-    struct pollfd fds[2 + WATCHES_MAX] = {{r->signals, POLLIN, 0}, {rf_session_pidfd(r->session), POLLIN, 0}};
+    struct pollfd fds[1 + PIDS_MAX + WATCHES_MAX] = {{r->signals, POLLIN, 0}};
+    size_t n = 1 + group_fds(&r->group, fds + 1);
     for (size_t i = 0; i < r->n_watches; i++)
-        fds[2 + i] = (struct pollfd){r->watch[i].fd, POLLIN, 0};
+        fds[n++] = (struct pollfd){r->watch[i].fd, POLLIN, 0};
     uint64_t now = rf_now_ns();
     uint64_t left = until > now ? until - now : 0;
     struct timespec t = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
-    ppoll(fds, 2 + r->n_watches, &t, NULL);
+    ppoll(fds, n, &t, NULL);
 }
 
 /* Serves the caller's descriptors; true when one of them asks for the end. */
@@ -118,28 +120,50 @@ static bool serve_watches(struct recording *r)
     return false;
 }
 
-static void tell_new_rate(struct recording *r)
+/* "rayforce-4242: " where that is needed to know which is meant. */
+static const char *which(const struct recording *r, const struct member *m, char *room, size_t size)
 {
-    double rate = rf_session_rate(r->session);
-    if (rate < r->rate && !r->options->quiet) {
+    snprintf(room, size, "%s: ", m->name);
+    return r->group.n > 1 ? room : "";
+}
+
+static void tell_new_rate(const struct recording *r, struct member *m)
+{
+    char name[64];
+    double rate = rf_session_rate(m->session);
+    if (rate < m->rate && !r->options->quiet) {
         clear_progress(r);
-        note("a thread was held for more than %g %% of a second: rate lowered to %.4g Hz (--max-stop)",
-             r->options->max_stop, rate);
+        note("%sa thread was held for more than %g %% of a second: rate lowered to %.4g Hz (--max-stop)",
+             which(r, m, name, sizeof name), r->options->max_stop, rate);
     }
-    r->rate = rate;
+    m->rate = rate;
 }
 
 /* Of a process in which there was no runtime. */
-static void tell_started(struct recording *r)
+static void tell_started(const struct recording *r, struct member *m)
 {
-    if (!r->waiting || rf_session_started(r->session, NULL) != RF_OK)
+    char name[64];
+    if (!m->waiting || rf_session_started(m->session, NULL) != RF_OK)
         return;
-    r->waiting = false;
+    m->waiting = false;
     if (r->options->quiet)
         return;
     clear_progress(r);
-    note("the runtime is up after %.1f s: %s", (double)(rf_now_ns() - r->begin_ns) / 1e9,
-         rf_session_describe(r->session));
+    note("%sthe runtime is up after %.1f s: %s", which(r, m, name, sizeof name),
+         (double)(rf_now_ns() - r->begin_ns) / 1e9, rf_session_describe(m->session));
+}
+
+/* Of several, one may end before the others. */
+static void tell_over(const struct recording *r, struct member *m)
+{
+    if (m->state == RF_RUNNING || m->told || r->group.n == 1)
+        return;
+    m->told = true;
+    if (r->options->quiet)
+        return;
+    clear_progress(r);
+    note("%d %s after %.1f s; what it had is kept", m->pid,
+         m->state == RF_EXECED ? "executed another program" : "ended", (double)(rf_now_ns() - r->begin_ns) / 1e9);
 }
 
 static uint64_t first(uint64_t a, uint64_t b)
@@ -153,8 +177,8 @@ static enum rf_status sample(struct recording *r, struct rf_error *err)
     uint64_t next_progress = r->progress ? r->begin_ns + PROGRESS_NS : UINT64_MAX;
     uint64_t every = (uint64_t)llround(r->options->snapshot * 1e9),
              next_files = every ? r->begin_ns + every : UINT64_MAX;
-    while (!asked_to_end(r) && !serve_watches(r) && target_state(r->session) == RF_RUNNING) {
-        uint64_t now = rf_now_ns(), tick = rf_session_next_ns(r->session);
+    while (!asked_to_end(r) && !serve_watches(r) && group_runs(&r->group)) {
+        uint64_t now = rf_now_ns(), tick = group_next_ns(&r->group);
         if (now >= r->end_ns)
             break;
         if (now >= next_progress) {
@@ -169,7 +193,7 @@ static enum rf_status sample(struct recording *r, struct rf_error *err)
             wait_until(r, first(first(tick, next_progress), first(next_files, r->end_ns)));
             continue;
         }
-        enum rf_status status = rf_session_tick(r->session, err);
+        enum rf_status status = group_tick(&r->group, now, err);
         if (status != RF_OK)
             return status;
         if (!r->first_tick_ns) {
@@ -177,8 +201,11 @@ static enum rf_status sample(struct recording *r, struct rf_error *err)
             if (r->begun)
                 r->begun(r->ctx);
         }
-        tell_new_rate(r);
-        tell_started(r);
+        for (size_t i = 0; i < r->group.n; i++) {
+            tell_new_rate(r, &r->group.member[i]);
+            tell_started(r, &r->group.member[i]);
+            tell_over(r, &r->group.member[i]);
+        }
     }
     return RF_OK;
 }
@@ -198,7 +225,8 @@ static void tell_beginning(const struct recording *r)
     snprintf(how_long, sizeof how_long, r->starting || r->background ? "until it ends" : "until Ctrl-C or its end");
     if (o->duration > 0)
         snprintf(how_long, sizeof how_long, "for %g s", o->duration);
-    note("sampling %d at %g Hz %s", o->pid, o->rate, how_long);
+    for (size_t i = 0; i < r->group.n; i++)
+        note("sampling %d at %g Hz %s", r->group.member[i].pid, o->rate, how_long);
     if (o->snapshot > 0 && !any_file(r))
         note("--snapshot has nothing to do: there is no file to write (-o FILE)");
     outputs_note(r->output, r->n_outputs);
@@ -206,37 +234,43 @@ static void tell_beginning(const struct recording *r)
         note("%s", rf_builtin_note());
     if (o->idle)
         note("sleeping threads are stopped too, once for each sleep: a system call of theirs may return EINTR");
-    if (r->waiting)
-        note("there is no rayforce runtime in %d yet: waiting for it", o->pid);
-    if (o->verbose)
-        note("found %s", rf_session_describe(r->session));
+    for (size_t i = 0; i < r->group.n; i++) {
+        const struct member *m = &r->group.member[i];
+        if (m->waiting)
+            note("there is no rayforce runtime in %d yet: waiting for it", m->pid);
+        if (o->verbose)
+            note("found %s", rf_session_describe(m->session));
+    }
 }
 
 /* Renders everything, lets go of the target, writes everything. */
-static enum rf_status finish(struct recording *r, const struct rf_account *account, struct rf_error *err)
+static enum rf_status finish(struct recording *r, struct rf_error *err)
 {
     struct looks looks;
-    looks_make(&looks, r, account);
+    const struct rf_profile *profile;
+    looks_make(&looks, r);
     enum rf_status status = r->n_outputs ? RF_OK : prepare_outputs(r, err);
     if (status == RF_OK)
-        status = outputs_render(r->output, r->n_outputs, rf_session_profile(r->session), &looks.how, err);
+        status = group_profile(&r->group, r->options->full_paths, &profile, err);
+    if (status == RF_OK)
+        status = outputs_render(r->output, r->n_outputs, profile, &looks.how, err);
     free(looks.summary);
-    rf_session_close(r->session);
-    r->session = NULL;
+    group_close(&r->group);
     return status == RF_OK ? outputs_write(r->output, r->n_outputs, err) : status;
 }
 
-static void tell_end(const struct recording *r, const struct rf_account *a, uint64_t wall_ns)
+static void tell_end(const struct recording *r, const struct rf_account *a, const char *summary, uint64_t wall_ns)
 {
-    if (r->state == RF_EXECED)
+    bool several = r->options->n_others > 0;
+    if (!several && r->state == RF_EXECED)
         note("%d executed another program; the recording ends there", r->options->pid);
-    else if (r->state == RF_EXITED)
+    else if (!several && r->state == RF_EXITED)
         note("%d ended after %.1f s", r->options->pid, (double)wall_ns / 1e9);
     if (r->options->verbose && r->first_tick_ns)
         note("first tick %.1f ms after the start", (double)(r->first_tick_ns - r->started_ns) / 1e6);
-    summary_print(stderr, a, r->options->verbose);
+    fputs(summary ? summary : "", stderr);
     double slept = summary_slept_percent(a, wall_ns);
-    if (a->samples && slept >= 50 && !a->idle)
+    if (a->samples && slept >= 50 && !a->idle && !several)
         note("the target slept %.0f %% of the time (or waited for a CPU); shares are of what it ran; -i shows where it "
              "slept",
              slept);
@@ -298,9 +332,9 @@ static enum rf_status open_recording(struct recording *r, struct rf_error *err)
     if (status != RF_OK)
         return status;
     struct rf_session_options how = wishes(r);
-    status = rf_session_open(&r->session, &how, err);
-    if (status == RF_OK && r->options->full_paths && !rf_session_folder(r->session))
-        status = rf_fail(err, RF_FAILURE, 0, "cannot read the working directory of %d, for --full-paths", how.pid);
+    status = group_open(&r->group, r->options, &how, err);
+    if (status == RF_OK)
+        r->options->pid = r->group.member[0].pid;
     return status == RF_OK && r->opened ? r->opened(r->ctx, err) : status;
 }
 
@@ -317,22 +351,23 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
     prctl(PR_SET_TIMERSLACK, 1);
     r->begin_ns = rf_now_ns();
     r->end_ns = o->duration > 0 ? r->begin_ns + (uint64_t)llround(o->duration * 1e9) : UINT64_MAX;
-    r->rate = o->rate;
-    r->waiting = !r->starting && rf_session_started(r->session, NULL) != RF_OK;
     if (!o->quiet)
         tell_beginning(r);
 
     enum rf_status sampled = sample(r, &trouble);
     uint64_t wall_ns = rf_now_ns() - r->begin_ns;
     clear_progress(r);
-    rf_session_account(r->session, &account);
-    r->state = target_state(r->session);
+    group_account(&r->group, &account);
+    group_runs(&r->group);
+    r->state = r->group.member[0].state;
     if (r->ended)
         r->ended(r->ctx);
-    bool started = rf_session_started(r->session, &never) == RF_OK;
-    status = finish(r, &account, &unwritten);
+    bool started = group_started(&r->group, &never) == RF_OK;
+    char *summary = group_summary(&r->group, o->verbose);
+    status = finish(r, &unwritten);
     if (!o->quiet)
-        tell_end(r, &account, wall_ns);
+        tell_end(r, &account, summary, wall_ns);
+    free(summary);
 
     if (sampled != RF_OK) {
         if (status != RF_OK)
@@ -344,9 +379,10 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
         *err = unwritten;
         return status;
     }
-    if (r->waiting)
-        return rf_fail(err, RF_TARGET, 0, "no rayforce runtime came up in %d within %.1f s", o->pid,
-                       (double)wall_ns / 1e9);
+    for (size_t i = 0; i <= o->n_others; i++)
+        if (r->group.member[i].waiting)
+            return rf_fail(err, RF_TARGET, 0, "no rayforce runtime came up in %d within %.1f s", r->group.member[i].pid,
+                           (double)wall_ns / 1e9);
     if (!started) {
         *err = never;
         return never.status;
@@ -358,15 +394,10 @@ int recording_run(struct recording *r)
 {
     struct options *o = r->options;
     struct rf_error err = {0};
-    pid_t named = o->pid;
     r->signals = -1;
     r->progress = !o->quiet && !r->starting && isatty(STDERR_FILENO);
-    o->pid = process_of(named);
-    if (o->pid != named && !o->quiet)
-        note("%d is a thread of process %d, which is sampled", named, o->pid);
     enum rf_status status = record(r, &err);
-    rf_session_close(r->session);
-    r->session = NULL;
+    group_close(&r->group);
     for (size_t i = 0; i < r->n_outputs; i++)
         output_free(&r->output[i]);
     return status == RF_OK ? 0 : complain(&err);

@@ -9,7 +9,7 @@
 #ifndef RECORDING_H
 #define RECORDING_H
 
-#include "options.h"
+#include "group.h"
 #include "output.h"
 
 #include <signal.h>
@@ -43,16 +43,14 @@ struct recording {
     bool (*signalled)(void *ctx, int number, bool sent);
 
     /* The rest is recording.c's. */
-    struct rf_session *session;
+    struct group group;
     struct output output[OUTPUTS_MAX];
     size_t n_outputs;
     sigset_t ending; /* the signals that mean: finish and write */
     int signals;     /* signalfd(2) for them and SIGUSR1 */
     uint64_t begin_ns, end_ns, first_tick_ns;
-    double rate;                /* as last told to the user */
     bool progress;              /* stderr is a terminal */
-    bool waiting;               /* for a runtime that was expected to be there */
-    enum rf_target_state state; /* at the end */
+    enum rf_target_state state; /* at the end; of the first process, where there are several */
 };
 
 /* Records as the options say, and tells the user about it on stderr. Returns the exit code; every error was reported.

@@ -21,7 +21,7 @@ struct text {
 struct frame {
     UT_hash_handle hh;
     struct frame_key {
-        const struct text *file, *fn, *expr, *query, *thread; /* interned: equal texts are the same object */
+        const struct text *file, *fn, *expr, *query, *thread, *process; /* interned: equal texts are the same object */
         uint32_t line, col;
         uint64_t named, kind; /* as wide as the rest: the key is hashed as bytes and must have no padding */
     } key;
@@ -38,6 +38,7 @@ struct rf_profile {
     uint32_t *slot; /* node numbers by hash of (parent, frame); 0 is free, since the root is nobody's child */
     size_t n_slots; /* a power of two, at least twice n_nodes */
     uint64_t samples, weight_ns;
+    bool joined;
     struct rf_log *log;
 };
 
@@ -156,11 +157,12 @@ uint32_t rf_profile_intern(struct rf_profile *p, const struct rf_frame *frame)
                             .expr = intern_text(p, frame->expr),
                             .query = intern_text(p, frame->query),
                             .thread = intern_text(p, frame->thread),
+                            .process = intern_text(p, frame->process),
                             .line = frame->line,
                             .col = frame->col,
                             .named = frame->named,
                             .kind = frame->kind};
-    if (!key.file || !key.fn || !key.expr || !key.query || !key.thread)
+    if (!key.file || !key.fn || !key.expr || !key.query || !key.thread || !key.process)
         return UINT32_MAX;
     struct frame *f;
     HASH_FIND(hh, p->frames, &key, sizeof key, f);
@@ -173,6 +175,7 @@ uint32_t rf_profile_intern(struct rf_profile *p, const struct rf_frame *frame)
     if (!f)
         return UINT32_MAX;
     f->key = key;
+    p->joined = p->joined || frame->kind == RF_KIND_PROCESS;
     f->source = NULL;
     f->id = (uint32_t)p->n_frames;
     HASH_ADD(hh, p->frames, key, sizeof key, f);
@@ -249,6 +252,11 @@ struct rf_log *rf_profile_log(const struct rf_profile *p)
     return p->log;
 }
 
+bool rf_profile_joined(const struct rf_profile *p)
+{
+    return p->joined;
+}
+
 uint64_t rf_profile_samples(const struct rf_profile *p)
 {
     return p->samples;
@@ -280,6 +288,7 @@ struct rf_frame rf_profile_frame(const struct rf_profile *p, size_t i)
                              .expr = as_text(key->expr),
                              .query = as_text(key->query),
                              .thread = as_text(key->thread),
+                             .process = as_text(key->process),
                              .source = source ? as_text(source) : (struct rf_text){"", 0},
                              .named = key->named,
                              .kind = (enum rf_kind)key->kind};

@@ -11,6 +11,7 @@ enum rf_kind {
     RF_KIND_INTERPRETER, /* likewise, but of the interpreter itself, where there are no Rayfall frames for it */
     RF_KIND_BUILTIN,     /* a builtin of the language in progress. fn: its name; file "" */
     RF_KIND_THREAD,      /* the root of a thread's stack, where threads are kept apart. fn: its name; file "" */
+    RF_KIND_PROCESS,     /* the root of a process's stacks, where several were joined. fn: its name; file "" */
 };
 
 /* A frame as the decoder names it. Texts are raw bytes of the target; formats escape them. All zero but file
@@ -18,10 +19,10 @@ enum rf_kind {
 struct rf_frame {
     enum rf_kind kind;
     struct rf_text file, fn;
-    uint32_t line;         /* 1-based; 0: not known */
-    uint32_t col;          /* 1-based byte column where the form starts; 0: not known */
-    struct rf_text expr;   /* beginning of the form's source text, spaces squeezed */
-    struct rf_text thread; /* only in printable profiles: whose row it is, where tables keep threads apart */
+    uint32_t line;                  /* 1-based; 0: not known */
+    uint32_t col;                   /* 1-based byte column where the form starts; 0: not known */
+    struct rf_text expr;            /* beginning of the form's source text, spaces squeezed */
+    struct rf_text thread, process; /* only in printable profiles: whose row it is, where tables keep them apart */
     struct rf_text query; /* on the root frame of a text that a client is having run: the whole text, spaces squeezed */
     struct rf_text source; /* of its line, the whole line. It tells no frames apart: a frame has the one last seen */
     bool named; /* fn is a function's name, or one of ours such as <result>. Where the file is <ipc> or <repl>,
@@ -46,6 +47,7 @@ void rf_profile_charge(struct rf_profile *p, uint32_t node, uint64_t samples, st
 bool rf_profile_keep_log(struct rf_profile *p, const struct rf_tids *tids);
 struct rf_log *rf_profile_log(const struct rf_profile *p); /* NULL when it is not kept */
 
+bool rf_profile_joined(const struct rf_profile *p); /* it has frames of RF_KIND_PROCESS */
 uint64_t rf_profile_samples(const struct rf_profile *p);
 uint64_t rf_profile_weight_ns(const struct rf_profile *p);
 

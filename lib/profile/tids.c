@@ -90,6 +90,7 @@ const struct rf_tid *rf_tids_add(struct rf_tids *t, pid_t tid, struct rf_text co
     if (!one)
         return NULL;
     one->shown.tid = tid;
+    one->shown.pid = t->pid;
     one->shown.number = HASH_COUNT(t->threads);
     one->shown.comm = (struct rf_text){one->comm, comm.n < sizeof one->comm ? comm.n : sizeof one->comm};
     if (comm.n)
@@ -100,5 +101,15 @@ const struct rf_tid *rf_tids_add(struct rf_tids *t, pid_t tid, struct rf_text co
         return NULL;
     }
     name(t, one, worker);
+    return &one->shown;
+}
+
+const struct rf_tid *rf_tids_take(struct rf_tids *t, const struct rf_tid *from)
+{
+    const struct rf_tid *known = rf_tids_find(t, from->tid);
+    if (known || !rf_tids_add(t, from->tid, from->comm, from->worker != 0))
+        return known;
+    struct thread *one = find(t, from->tid);
+    one->shown.pid = from->pid;
     return &one->shown;
 }

@@ -30,7 +30,7 @@ static enum rf_status builtin_rows(const struct rf_profile *p, const struct rf_r
 {
     struct rf_render merged = *how;
     merged.threads = false; /* there is no column for them */
-    enum rf_status status = rf_printable(p, &merged, 0, shown, err);
+    enum rf_status status = rf_printable(p, &merged, rf_profile_joined(p) ? RF_APART_PROCESSES : 0, shown, err);
     if (status != RF_OK)
         return status;
     status = rf_rows(*shown, row, err);
@@ -49,11 +49,16 @@ enum rf_status rf_write_builtin_tsv(const struct rf_profile *p, const struct rf_
     enum rf_status status = builtin_rows(p, how, &shown, &row, err);
     if (status != RF_OK)
         return status;
-    fputs("name\ttotal_ms\tcalls\tavg_ms\n", to);
+    fprintf(to, "name\ttotal_ms\tcalls\tavg_ms%s\n", rf_profile_joined(p) ? "\tprocess" : "");
     for (size_t i = 0; i < rf_profile_frames(shown); i++) {
         rf_tsv_name(to, row[i].frame.fn);
         rf_tsv_ms(to, row[i].total_ns);
-        fputs("\t\t\n", to);
+        fputs("\t\t", to);
+        if (rf_profile_joined(p)) {
+            putc('\t', to);
+            rf_tsv_name(to, row[i].frame.process);
+        }
+        putc('\n', to);
     }
     free(row);
     rf_profile_free(shown);
@@ -76,6 +81,8 @@ enum rf_status rf_write_builtin_table(const struct rf_profile *p, const struct r
         double total = (double)row[i].total_ns;
         fprintf(to, "%5.1f%%  %9.1f  ", all_ns ? 100.0 * total / (double)all_ns : 0.0, total / 1e6);
         fwrite(row[i].frame.fn.s, 1, row[i].frame.fn.n, to);
+        if (row[i].frame.process.n)
+            fprintf(to, "  (%.*s)", (int)row[i].frame.process.n, row[i].frame.process.s);
         putc('\n', to);
     }
     if (n < all)

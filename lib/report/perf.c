@@ -89,8 +89,9 @@ static bool put_event(FILE *to, const struct rf_profile *shown, const struct rf_
     const struct rf_tid *thread = rf_tids_find(tids, e->tid);
     if (!put_comm(to, thread ? thread->comm : (struct rf_text){0}, e->tid))
         return false;
-    fprintf(to, " %d/%d %" PRIu64 ".%09" PRIu64 ": %10" PRIu64 " cpu-clock:\n", (int)rf_tids_pid(tids), (int)e->tid,
-            e->time_ns / SECOND, e->time_ns % SECOND, e->weight_ns);
+    fprintf(to, " %d/%d %" PRIu64 ".%09" PRIu64 ": %10" PRIu64 " cpu-clock:\n",
+            (int)(thread ? thread->pid : rf_tids_pid(tids)), (int)e->tid, e->time_ns / SECOND, e->time_ns % SECOND,
+            e->weight_ns);
     for (struct rf_node at; node; node = at.parent) {
         at = rf_profile_node(shown, node);
         struct rf_frame f = rf_profile_frame(shown, at.frame);

@@ -58,7 +58,9 @@ static int compare_rows(const void *va, const void *vb)
     if (a->frame.col != b->frame.col)
         return a->frame.col < b->frame.col ? -1 : 1;
     c = compare_text(a->frame.expr, b->frame.expr);
-    return c ? c : compare_text(a->frame.thread, b->frame.thread);
+    if (c == 0)
+        c = compare_text(a->frame.thread, b->frame.thread);
+    return c ? c : compare_text(a->frame.process, b->frame.process);
 }
 
 enum rf_status rf_rows(const struct rf_profile *printable, struct rf_row **out, struct rf_error *err)

@@ -81,7 +81,7 @@ static bool read_frames(struct reading *r, const Rfpb__Part *p)
     if (!room(r, &r->frame, r->n_frame, n, &r->room_frame, sizeof *r->frame))
         return false;
     for (size_t i = 0; i < n; i++) {
-        if (p->kind[i] > RF_KIND_THREAD || p->file[i] >= r->n_text || p->fn[i] >= r->n_text ||
+        if (p->kind[i] > RF_KIND_PROCESS || p->file[i] >= r->n_text || p->fn[i] >= r->n_text ||
             p->expr[i] >= r->n_text || p->query[i] >= r->n_text)
             return wrong(r, "a frame of what is not there");
         struct rf_frame f = {.kind = (enum rf_kind)p->kind[i],

@@ -156,6 +156,7 @@ static void hue_of(const struct rf_frame *f, char to[static 4])
         snprintf(to, 4, "b%" PRIu32, hash % 5);
         break;
     case RF_KIND_THREAD:
+    case RF_KIND_PROCESS:
         snprintf(to, 4, "t");
         break;
     }

@@ -81,9 +81,9 @@ static char *where(const struct rf_frame *f)
     return n < 0 ? NULL : s;
 }
 
-/* The names in the rows: the thread, where it is shown, where, fn and, likewise, expr. */
+/* The names in the rows: process and thread, where they are shown, where, fn and, likewise, expr. */
 struct widths {
-    size_t thread, where, fn, expr; /* SIZE_MAX: as the name needs, since nothing follows */
+    size_t process, thread, where, fn, expr; /* SIZE_MAX: as the name needs, since nothing follows */
 };
 
 static size_t widest(size_t least, size_t most, size_t width)
@@ -97,7 +97,7 @@ static size_t widest(size_t least, size_t most, size_t width)
 static struct widths fit(const struct rf_row *row, char *const *place, size_t n, unsigned terminal, const bool *extra)
 {
     bool col = extra[RF_COLUMN_COL], expr = extra[RF_COLUMN_EXPR], apart = extra[RF_COLUMN_THREAD];
-    size_t where = 0, fn = 0, thread = 6, most = 60;
+    size_t where = 0, fn = 0, thread = 6, process = 7, most = 60;
     size_t taken = (size_t)NUMBERS + GAP + (col ? (size_t)COL : 0) + (expr ? (size_t)GAP : 0) +
                    (size_t)MS * (extra[RF_COLUMN_POOL_MS] + (size_t)extra[RF_COLUMN_MAIN_MS]);
     size_t room = 2 * LEAST;
@@ -105,14 +105,18 @@ static struct widths fit(const struct rf_row *row, char *const *place, size_t n,
         where = widest(where, SIZE_MAX, width_of(text(place[i])));
         fn = widest(fn, SIZE_MAX, width_of(row[i].frame.fn));
         thread = widest(thread, 20, width_of(row[i].frame.thread));
+        process = widest(process, 24, width_of(row[i].frame.process));
     }
     if (apart)
         taken += thread + GAP;
+    if (extra[RF_COLUMN_PROCESS])
+        taken += process + GAP;
     if (terminal > taken + 2 * LEAST)
         room = terminal - taken;
     if (terminal)
         most = room * (expr ? 2u : 3u) / 5;
-    struct widths w = {.thread = thread, .where = widest(5, most, where), .fn = SIZE_MAX, .expr = SIZE_MAX};
+    struct widths w = {
+        .process = process, .thread = thread, .where = widest(5, most, where), .fn = SIZE_MAX, .expr = SIZE_MAX};
     size_t rest = room > w.where + LEAST ? room - w.where : LEAST;
     if (expr)
         w.fn = widest(2, terminal ? rest / 2 : most, fn);
@@ -132,18 +136,20 @@ static void put_name(FILE *to, struct rf_text name, size_t room, bool keep_end, 
         pad(to, room - used + GAP);
 }
 
-static void put_rows(const struct rf_row *row, char *const *place, size_t n, uint64_t all_ns,
-                     const struct rf_render *how, FILE *to)
+static void put_rows(const struct rf_profile *p, const struct rf_row *row, char *const *place, size_t n,
+                     uint64_t all_ns, const struct rf_render *how, FILE *to)
 {
     enum rf_column column[RF_COLUMNS];
     bool extra[RF_COLUMNS] = {false};
-    for (size_t k = rf_columns_shown(how, column); k-- > 0;)
+    for (size_t k = rf_columns_shown(p, how, column); k-- > 0;)
         extra[column[k]] = true;
     bool col = extra[RF_COLUMN_COL], expr = extra[RF_COLUMN_EXPR], apart = extra[RF_COLUMN_THREAD];
     struct widths w = fit(row, place, n, how->width, extra);
     const char *strong = how->colour ? "\033[1m" : "", *plain = how->colour ? "\033[0m" : "";
     fprintf(to, "%s  self   total    self ms  %s%s", strong, extra[RF_COLUMN_POOL_MS] ? "  pool ms  " : "",
             extra[RF_COLUMN_MAIN_MS] ? "  main ms  " : "");
+    if (extra[RF_COLUMN_PROCESS])
+        put_name(to, text("process"), w.process, false, false);
     if (apart)
         put_name(to, text("thread"), w.thread, false, false);
     put_name(to, text(how->view == RF_VIEW_LINE || how->view == RF_VIEW_EXPR ? "where" : "file"), w.where, false,
@@ -159,6 +165,8 @@ static void put_rows(const struct rf_row *row, char *const *place, size_t n, uin
             fprintf(to, "%9.1f  ", (double)row[i].pool_ns / 1e6);
         if (extra[RF_COLUMN_MAIN_MS])
             fprintf(to, "%9.1f  ", (double)(row[i].self_ns - row[i].pool_ns) / 1e6);
+        if (extra[RF_COLUMN_PROCESS])
+            put_name(to, row[i].frame.process, w.process, true, false);
         if (apart)
             put_name(to, row[i].frame.thread, w.thread, false, false);
         put_name(to, text(place[i]), w.where, true, false);
@@ -180,7 +188,7 @@ enum rf_status rf_write_table(const struct rf_profile *p, const struct rf_render
     char **place = NULL;
     size_t n = 0;
     enum rf_column column[RF_COLUMNS];
-    size_t n_columns = rf_columns_shown(how, column);
+    size_t n_columns = rf_columns_shown(p, how, column);
     enum rf_status status = rf_printable(p, how, rf_columns_apart(column, n_columns), &shown, err);
     if (status != RF_OK)
         return status;
@@ -196,7 +204,7 @@ enum rf_status rf_write_table(const struct rf_profile *p, const struct rf_render
         status = rf_fail(err, RF_FAILURE, 0, "out of memory while writing %zu rows", most);
         goto out;
     }
-    put_rows(row, place, n, rf_profile_weight_ns(shown), how, to);
+    put_rows(p, row, place, n, rf_profile_weight_ns(shown), how, to);
     if (n < all)
         fprintf(to, "%zu more row%s: -f tsv writes all\n", all - n, all - n == 1 ? "" : "s");
 out:

@@ -67,6 +67,10 @@ static void put_column(FILE *to, const struct rf_row *row, enum rf_column column
         putc('\t', to);
         rf_tsv_name(to, f->thread);
         break;
+    case RF_COLUMN_PROCESS:
+        putc('\t', to);
+        rf_tsv_name(to, f->process);
+        break;
     case RF_COLUMNS:
         break;
     }
@@ -79,7 +83,7 @@ enum rf_status rf_write_tsv(const struct rf_profile *p, const struct rf_render *
     struct rf_profile *shown;
     struct rf_row *row = NULL;
     enum rf_column column[RF_COLUMNS];
-    size_t n_columns = rf_columns_shown(how, column);
+    size_t n_columns = rf_columns_shown(p, how, column);
     enum rf_status status = rf_printable(p, how, rf_columns_apart(column, n_columns), &shown, err);
     if (status != RF_OK)
         return status;

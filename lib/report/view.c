@@ -27,6 +27,7 @@ static const struct rf_choice columns[] = {
     [RF_COLUMN_POOL_MS] = {"pool_ms", "the part of self_ms that workers of the pool used"},
     [RF_COLUMN_MAIN_MS] = {"main_ms", "the rest of self_ms"},
     [RF_COLUMN_THREAD] = {"thread", "the thread, of which each has rows of its own (as with -t)"},
+    [RF_COLUMN_PROCESS] = {"process", "the process, where several are sampled (-p PID,PID)"},
     {NULL, NULL},
 };
 
@@ -40,7 +41,7 @@ const struct rf_choice *rf_columns(void)
     return columns;
 }
 
-size_t rf_columns_shown(const struct rf_render *how, enum rf_column out[RF_COLUMNS])
+size_t rf_columns_shown(const struct rf_profile *p, const struct rf_render *how, enum rf_column out[RF_COLUMNS])
 {
     bool shown[RF_COLUMNS] = {false};
     size_t n = 0;
@@ -48,6 +49,8 @@ size_t rf_columns_shown(const struct rf_render *how, enum rf_column out[RF_COLUM
         out[n++] = how->column[i];
         shown[how->column[i]] = true;
     }
+    if (rf_profile_joined(p) && !shown[RF_COLUMN_PROCESS])
+        out[n++] = RF_COLUMN_PROCESS;
     if (how->threads && !shown[RF_COLUMN_THREAD] && how->view != RF_VIEW_THREAD)
         out[n++] = RF_COLUMN_THREAD;
     for (enum rf_column c = RF_COLUMN_COL; how->view == RF_VIEW_EXPR && c <= RF_COLUMN_EXPR; c++)
@@ -64,6 +67,8 @@ unsigned rf_columns_apart(const enum rf_column *column, size_t n)
             apart |= RF_APART_FORMS;
         if (column[i] == RF_COLUMN_THREAD)
             apart |= RF_APART_THREADS;
+        if (column[i] == RF_COLUMN_PROCESS)
+            apart |= RF_APART_PROCESSES;
     }
     return apart;
 }
@@ -118,12 +123,12 @@ struct making {
     struct rf_profile *to, *withheld; /* each withheld text is a frame of the latter: they are numbered as first seen */
     const struct rf_render *how;
     unsigned apart;
-    /* What a frame is in any thread: in `to` itself, but where threads have rows of their own it is put together from
-     * here and from the thread of each node. */
+    /* What a frame is in any thread and process: in `to` itself, but where these have rows of their own it is put
+     * together from here and from the thread and process of each node. */
     struct rf_profile *plain;
-    uint32_t *frame;  /* of from -> of plain, plus one; 0: not made yet */
-    uint32_t *node;   /* of from -> of to */
-    uint32_t *thread; /* of from -> of plain, plus one; NULL: threads have no rows of their own */
+    uint32_t *frame;            /* of from -> of plain, plus one; 0: not made yet */
+    uint32_t *node;             /* of from -> of to */
+    uint32_t *thread, *process; /* of from -> of plain, plus one; NULL: they have no rows of their own */
 };
 
 /* Does the view show frames of this kind? */
@@ -142,6 +147,8 @@ static bool shows(const struct making *m, enum rf_kind kind)
         return view == RF_VIEW_BUILTIN;
     case RF_KIND_THREAD:
         return view == RF_VIEW_THREAD || (m->how->threads && !m->thread);
+    case RF_KIND_PROCESS:
+        return !m->process;
     }
     return false;
 }
@@ -150,7 +157,7 @@ static bool shows(const struct making *m, enum rf_kind kind)
 static struct rf_frame viewed(const struct making *m, struct rf_frame f)
 {
     enum rf_view view = m->how->view;
-    if (f.kind == RF_KIND_THREAD)
+    if (f.kind == RF_KIND_THREAD || f.kind == RF_KIND_PROCESS)
         return f;
     if (view == RF_VIEW_QUERY && f.query.n) {
         f.file = (struct rf_text){"<ipc>", 5};
@@ -228,6 +235,33 @@ static uint32_t printable_frame(struct making *m, uint32_t from)
     return to;
 }
 
+/* The root of a thread or of a process, of which the rows below it have the name: into which[i]. */
+static bool keep_name(struct making *m, uint32_t *which, size_t i, uint32_t from)
+{
+    uint32_t name = printable_frame(m, from);
+    which[i] = name == UINT32_MAX ? 0 : name + 1;
+    return name != UINT32_MAX;
+}
+
+/* A frame as the row of its thread and process; UINT32_MAX when out of memory. */
+static uint32_t row_of(struct making *m, size_t i, uint32_t frame)
+{
+    struct rf_frame f = rf_profile_frame(m->plain, frame);
+    if (m->thread && m->thread[i])
+        f.thread = rf_profile_frame(m->plain, m->thread[i] - 1).fn;
+    if (m->process && m->process[i])
+        f.process = rf_profile_frame(m->plain, m->process[i] - 1).fn;
+    return rf_profile_intern(m->to, &f);
+}
+
+static bool is_root(const struct rf_profile *p, uint32_t node)
+{
+    if (!node)
+        return true;
+    enum rf_kind kind = rf_profile_frame(p, rf_profile_node(p, node).frame).kind;
+    return kind == RF_KIND_THREAD || kind == RF_KIND_PROCESS;
+}
+
 /* The printable node of a node: that of its parent, where the view shows no frame of its own. */
 static uint32_t printable_node(struct making *m, size_t i)
 {
@@ -235,23 +269,19 @@ static uint32_t printable_node(struct making *m, size_t i)
     struct rf_frame f = rf_profile_frame(m->from, node.frame);
     uint32_t parent = m->node[node.parent];
     struct rf_node above = rf_profile_node(m->to, parent);
-    bool root = !parent || rf_profile_frame(m->to, above.frame).kind == RF_KIND_THREAD;
+    bool root = is_root(m->to, parent);
     if (m->thread)
         m->thread[i] = m->thread[node.parent];
-    if (m->thread && f.kind == RF_KIND_THREAD) {
-        uint32_t thread = printable_frame(m, node.frame);
-        m->thread[i] = thread == UINT32_MAX ? 0 : thread + 1;
-        return thread == UINT32_MAX ? thread : parent;
-    }
+    if (m->process)
+        m->process[i] = m->process[node.parent];
+    uint32_t *name = f.kind == RF_KIND_THREAD ? m->thread : f.kind == RF_KIND_PROCESS ? m->process : NULL;
+    if (name)
+        return keep_name(m, name, i, node.frame) ? parent : UINT32_MAX;
     if (!shows(m, f.kind) || (m->how->view == RF_VIEW_QUERY && f.kind == RF_KIND_RAYFALL && !root && !f.query.n))
         return parent;
     uint32_t frame = printable_frame(m, node.frame);
-    if (m->thread && frame != UINT32_MAX) {
-        f = rf_profile_frame(m->plain, frame);
-        if (m->thread[i])
-            f.thread = rf_profile_frame(m->plain, m->thread[i] - 1).fn;
-        frame = rf_profile_intern(m->to, &f);
-    }
+    if (m->plain != m->to && frame != UINT32_MAX)
+        frame = row_of(m, i, frame);
     if (frame == UINT32_MAX)
         return frame;
     if (m->how->view == RF_VIEW_FILE && parent && above.frame == frame)
@@ -263,7 +293,8 @@ enum rf_status rf_printable_nodes(const struct rf_profile *p, const struct rf_re
                                   struct rf_profile **out, uint32_t **nodes, struct rf_error *err)
 {
     size_t n = rf_profile_nodes(p);
-    bool rows = apart & RF_APART_THREADS && how->view != RF_VIEW_THREAD;
+    bool threads = apart & RF_APART_THREADS && how->view != RF_VIEW_THREAD, processes = apart & RF_APART_PROCESSES;
+    bool rows = threads || processes;
     struct making m = {.from = p,
                        .to = rf_profile_new(),
                        .withheld = rf_profile_new(),
@@ -271,9 +302,11 @@ enum rf_status rf_printable_nodes(const struct rf_profile *p, const struct rf_re
                        .apart = apart,
                        .frame = calloc(rf_profile_frames(p) + 1, sizeof *m.frame),
                        .node = calloc(n, sizeof *m.node),
-                       .thread = rows ? calloc(n, sizeof *m.thread) : NULL};
+                       .thread = threads ? calloc(n, sizeof *m.thread) : NULL,
+                       .process = processes ? calloc(n, sizeof *m.process) : NULL};
     m.plain = rows ? rf_profile_new() : m.to;
-    bool done = m.to && m.withheld && m.plain && m.frame && m.node && (m.thread || !rows);
+    bool done =
+        m.to && m.withheld && m.plain && m.frame && m.node && (m.thread || !threads) && (m.process || !processes);
     for (size_t i = 1; done && i < n; i++) {
         struct rf_node from = rf_profile_node(p, i);
         m.node[i] = printable_node(&m, i);
@@ -287,6 +320,7 @@ enum rf_status rf_printable_nodes(const struct rf_profile *p, const struct rf_re
         rf_profile_free(m.plain);
     free(m.frame);
     free(m.thread);
+    free(m.process);
     if (!done) {
         free(m.node);
         rf_profile_free(m.to);
