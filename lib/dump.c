@@ -314,7 +314,7 @@ static enum rf_status look_at_all(struct dumping *d, struct rf_error *err)
         struct rf_dump_thread *t = thread_of(d, looked.tid);
         if (!t)
             continue;
-        t->state = looked.state;
+        t->state = looked.state == 'R' && t->wait.n ? 'S' : looked.state; /* it was about to */
         if (looked.sampled)
             continue;
         name_thread(d, t, false);

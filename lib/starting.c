@@ -4,7 +4,6 @@
 #include "clock.h"
 #include "runtime.h"
 
-
 static const uint64_t MS = 1000000;
 enum {
     LOOK_MS = 2,    /* between looks */
