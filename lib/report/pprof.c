@@ -21,7 +21,7 @@ struct writer {
     uint32_t *node; /* of profile -> of shown */
     /* Each a frame of a profile of its own: so they are numbered. */
     struct rf_profile *strings;   /* fn: the text */
-    struct rf_profile *functions; /* fn and file */
+    struct rf_profile *functions; /* kind, fn and file */
     struct rf_profile *objects;   /* file: a program or library */
     bool failed;                  /* out of memory */
 };
@@ -130,7 +130,8 @@ static void put_locations(struct writer *w)
     for (size_t i = 0; i < rf_profile_frames(w->shown) && !w->failed; i++) {
         struct rf_frame f = rf_profile_frame(w->shown, i);
         bool object = in_object(&f);
-        struct rf_frame key = {.fn = f.fn.n ? f.fn : f.file, .file = object ? (struct rf_text){"", 0} : f.file};
+        struct rf_frame key = {
+            .kind = f.kind, .fn = f.fn.n ? f.fn : f.file, .file = object ? (struct rf_text){"", 0} : f.file};
         Rfpb__Line line = RFPB__LINE__INIT, *lines = &line;
         Rfpb__Location location = RFPB__LOCATION__INIT, *locations = &location;
         Rfpb__Profile piece = RFPB__PROFILE__INIT;
@@ -148,6 +149,8 @@ static void put_locations(struct writer *w)
     }
 }
 
+/* A function with a system name may be called by something else than that: pprof demangles C++, and takes what is
+ * between angle brackets for parameters of templates. Names of Rayfall, such as <top>, are as they are. */
 static void put_functions(struct writer *w)
 {
     for (size_t i = 0; i < rf_profile_frames(w->functions) && !w->failed; i++) {
@@ -155,7 +158,8 @@ static void put_functions(struct writer *w)
         Rfpb__Function function = RFPB__FUNCTION__INIT, *functions = &function;
         Rfpb__Profile piece = RFPB__PROFILE__INIT;
         function.id = i + 1;
-        function.name = function.system_name = string(w, f.fn);
+        function.name = string(w, f.fn);
+        function.system_name = f.kind == RF_KIND_NATIVE ? function.name : 0;
         function.filename = string(w, f.file);
         piece.n_function = 1;
         piece.function = &functions;

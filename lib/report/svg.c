@@ -22,6 +22,9 @@ enum { WIDTH = 1200, ROW = 18, HEAD = 76 };
 static const double COLUMN = 7.2;
 /* What takes less than this part of the width is not drawn here: one pixel. */
 enum { LEAST = WIDTH };
+/* What a browser takes without a thought. A recursion that is recorded for an hour may have millions of stacks: then
+ * the cheapest frames are left out, which the picture says. */
+enum { FRAMES_MOST = 250000 };
 
 struct picture {
     FILE *to;
@@ -33,6 +36,7 @@ struct picture {
     uint64_t *left;
     size_t n;
     uint32_t deepest;
+    size_t left_out; /* frames that are in no list of the tree */
 };
 
 /* --- text ------------------------------------------------------------------------------------------ */
@@ -172,6 +176,43 @@ static struct rf_frame frame_of(const struct picture *p, uint32_t node)
 
 /* --- where each node stands ------------------------------------------------------------------------ */
 
+static int dearest_first(const void *va, const void *vb)
+{
+    const uint64_t *a = va, *b = vb;
+    return (*a < *b) - (*a > *b);
+}
+
+/* Cuts the cheapest frames off the lists of siblings, which stand by price, where there are too many; of equal ones
+ * those with the higher numbers, as they stand in the lists. What is below a frame is no dearer and has a higher
+ * number. False when out of memory. */
+static bool prune(struct picture *p, size_t n)
+{
+    if (n <= FRAMES_MOST)
+        return true;
+    uint64_t *ns = calloc(n, sizeof *ns);
+    if (!ns)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        ns[i] = p->tree[i].ns;
+    qsort(ns, n, sizeof *ns, dearest_first);
+    uint64_t least = ns[FRAMES_MOST - 1];
+    size_t room = 0, last = 0; /* how many of those that cost just that there is room for, and the last of them */
+    for (size_t i = FRAMES_MOST; i-- > 0 && ns[i] == least;)
+        room++;
+    free(ns);
+    for (; room; last++)
+        room -= p->tree[last].ns == least;
+    for (size_t i = 0; i < n; i++) {
+        struct rf_subtree *t = &p->tree[i];
+        uint32_t *link[] = {&t->first, &t->next};
+        for (size_t k = 0; k < 2; k++)
+            if (p->tree[*link[k]].ns < least || (p->tree[*link[k]].ns == least && *link[k] >= last))
+                *link[k] = 0;
+    }
+    p->left_out = n - FRAMES_MOST;
+    return true;
+}
+
 /* Without recursion, since stacks are as deep as the target's. */
 static bool lay_out(struct picture *p)
 {
@@ -180,7 +221,7 @@ static bool lay_out(struct picture *p)
     p->order = calloc(n, sizeof *p->order);
     p->level = calloc(n, sizeof *p->level);
     p->left = calloc(n, sizeof *p->left);
-    if (!p->tree || !p->order || !p->level || !p->left || !rf_subtrees_sort(p->shown, p->tree))
+    if (!p->tree || !p->order || !p->level || !p->left || !rf_subtrees_sort(p->shown, p->tree) || !prune(p, n))
         return false;
     for (uint32_t at = 0;;) {
         p->order[p->n++] = at;
@@ -315,6 +356,8 @@ static void put_facts(const struct picture *p)
     if (a && a->charged_ns)
         fprintf(p->to, "%.3f s of CPU time charged; ", (double)a->charged_ns / 1e9);
     fprintf(p->to, "%" PRIu64 " samples, by %s", p->tree[0].samples, rf_views()[p->how->view].name);
+    if (p->left_out)
+        fprintf(p->to, "; the cheapest %zu of %zu frames are left out", p->left_out, p->left_out + p->n);
 }
 
 /* The hues that there are, where there are several, from the right. */

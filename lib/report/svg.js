@@ -111,7 +111,7 @@
   function box(node) {
     const above = isAbove(node), all = nodes[zoomed];
     const x = above ? 0 : (node.left - all.left) * scale, w = above ? width : node.ns * scale;
-    const element = make("svg", { class: look(node), x, y: 0, width: Math.max(w - 1, LEAST), height: ROW - 1 });
+    const element = make("svg", { class: look(node), x, y: 0, width: w - Math.min(1, w / 5), height: ROW - 1 });
     element.append(make("rect", { width: "100%", height: "100%" }));
     const text = cut(title(node.frame), Math.floor((w - 7) / column));
     if (text)

@@ -139,6 +139,28 @@ static void what_is_not_known_is_not_said(void **state)
     rf_profile_free(p);
 }
 
+/* More than a browser takes: the cheapest are left out, and what was there is said. */
+static void too_many_frames(void **state)
+{
+    (void)state;
+    enum { EACH = 501 };
+    struct rf_profile *p = rf_profile_new();
+    for (uint32_t i = 0; i < EACH * EACH; i++) {
+        struct rf_frame f[] = {{.file = text("a"), .fn = text("f"), .line = 1 + i / EACH, .named = true},
+                               {.file = text("b"), .fn = text("g"), .line = 1 + i % EACH, .named = true}};
+        add(p, f, 2, i % EACH ? 3000 : 4000);
+    }
+    char *svg = drawn(p, (struct rf_render){0});
+    assert_non_null(strstr(svg, "251001 samples, by line; the cheapest 1503 of 251503 frames are left out</text>"));
+    const char *nodes = strstr(svg, "\"nodes\":[");
+    assert_non_null(nodes);
+    assert_int_equal(count(nodes, ",4000,1"), EACH);
+    assert_int_equal(count(nodes, ",3000,1"), 250000 - 1 - EACH - EACH);
+    assert_int_equal(count(nodes, ",1504000,501"), EACH);
+    free(svg);
+    rf_profile_free(p);
+}
+
 /* Kinds have their hues, and where there are several, a key. */
 static void hues(void **state)
 {
@@ -171,6 +193,7 @@ int main(void)
         cmocka_unit_test(deep_stacks),
         cmocka_unit_test(what_is_not_known_is_not_said),
         cmocka_unit_test(hues),
+        cmocka_unit_test(too_many_frames),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
