@@ -83,6 +83,18 @@ shows_lines() {
     fail "not the lines that run"
 }
 
+# record_until CONDITION OPTION...: for longer and longer, until the condition holds of what was written: a busy machine
+# gives a target little time.
+record_until() {
+    local condition=$1 seconds
+    shift
+    for seconds in 1 2 4 8 16; do
+        rfprof -d $seconds -r 300 --max-stop 100 -q "$@"
+        [ "$status" = 0 ] && eval "$condition" && return 0
+    done
+    fail "not in $seconds s: $condition"
+}
+
 # Compares out.tsv with the truth: each true row is there, its shares within three standard deviations of a sample
 # of that size; nothing else has more than MAX_OTHER percent (default 3: the interpreter between builtins) and three
 # deviations. The kernel accounts a running thread in steps of 4 ms, so there are no more independent samples than
