@@ -45,15 +45,13 @@ static void say_container(struct report *r, const struct rf_process *p)
 
 static void say_build(struct report *r, const struct rf_image *image)
 {
-    const char *id = rf_image_build_id(image), *compiler = rf_image_comment(image);
+    const char *symbols = rf_image_symbols_in(image), *id = rf_image_build_id(image),
+               *compiler = rf_image_comment(image);
     say(r, "file", RF_FINE, "%s%s", rf_image_path(image),
         rf_image_is_deleted(image) ? " (deleted or replaced since; what is mapped is used)" : "");
     say(r, "build-id", *id ? RF_FINE : RF_NOTE, "%s", *id ? id : "none");
     say(r, "compiler", RF_FINE, "%s", *compiler ? compiler : "not recorded");
-    say(r, "symbols", rf_image_has_symtab(image) || rf_image_has_debugdata(image) ? RF_FINE : RF_BAD, "%s",
-        rf_image_has_symtab(image)      ? ".symtab"
-        : rf_image_has_debugdata(image) ? ".gnu_debugdata"
-                                        : "stripped: .dynsym only");
+    say(r, "symbols", symbols ? RF_FINE : RF_BAD, "%s", symbols ? symbols : "stripped: .dynsym only");
 }
 
 static void say_debug_info(struct report *r, const struct rf_image *image)

@@ -9,7 +9,7 @@ static const struct rf_image *stripped_program(const struct rf_images *images)
     for (size_t i = 0; i < rf_images_count(images); i++) {
         const struct rf_image *image = rf_images_get(images, i);
         if (rf_image_is_executable(image))
-            return rf_image_has_symtab(image) || rf_image_has_debugdata(image) ? NULL : image;
+            return rf_image_symbols_in(image) ? NULL : image;
     }
     return NULL;
 }

@@ -269,6 +269,7 @@ void rf_image_close_file(struct rf_image *image)
         rf_elf_close_debug(image->late);
         free(image->late->made);
         free(image->late->symbol);
+        free(image->late->symbols_in);
         free(image->late->names);
     }
     free(image->late);
@@ -318,11 +319,6 @@ const char *rf_image_build_id(const struct rf_image *image)
 bool rf_image_has_symtab(const struct rf_image *image)
 {
     return image->has_symtab;
-}
-
-bool rf_image_has_debugdata(const struct rf_image *image)
-{
-    return !image->has_symtab && image->debugdata.size > 0;
 }
 
 bool rf_image_has_dwarf(const struct rf_image *image)

@@ -45,6 +45,7 @@ struct rf_image_late {
     struct rf_elf_symbol *symbol;
     size_t n_symbols, n_addressed; /* the first n_addressed have an address */
     char *names;
+    char *symbols_in;    /* see rf_image_symbols_in; NULL also without memory */
     struct rf_cfi cfi;   /* without bias */
     unsigned char *made; /* its search table, where the file has none; NULL: it has, or no frames either */
     uint64_t made_at, made_size;

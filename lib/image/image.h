@@ -39,10 +39,12 @@ bool rf_image_is_deleted(const struct rf_image *image);  /* the maps said so: th
 uint64_t rf_image_bias(const struct rf_image *image);
 const char *rf_image_build_id(const struct rf_image *image); /* lower-case hex, "" when it has none */
 bool rf_image_has_symtab(const struct rf_image *image);      /* .symtab, not only .dynsym */
-bool rf_image_has_debugdata(const struct rf_image *image);   /* .gnu_debugdata, where there is no .symtab */
-bool rf_image_has_dwarf(const struct rf_image *image);       /* .debug_info */
-const char *rf_image_comment(const struct rf_image *image);  /* the compiler, from .comment; "" without */
-bool rf_image_is_executable(const struct rf_image *image);   /* a program, at a fixed address or not; else a library */
+/* Where it has the symbols that .dynsym does not have: ".symtab", ".gnu_debugdata", or the path of the file that they
+ * were moved to (debug.h). NULL: nowhere, it is stripped. */
+const char *rf_image_symbols_in(const struct rf_image *image);
+bool rf_image_has_dwarf(const struct rf_image *image);      /* .debug_info */
+const char *rf_image_comment(const struct rf_image *image); /* the compiler, from .comment; "" without */
+bool rf_image_is_executable(const struct rf_image *image);  /* a program, at a fixed address or not; else a library */
 /* Size and alignment of PT_TLS; false without one. */
 bool rf_image_tls(const struct rf_image *image, uint64_t *memsz, uint64_t *align);
 

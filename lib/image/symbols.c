@@ -124,6 +124,18 @@ out:
     free(names);
 }
 
+/* A stripped file may carry its symbols along compressed, or have them in a file of their own. */
+static void add_from_elsewhere(struct table *t, const struct rf_image *image)
+{
+    struct rf_image *embedded = rf_elf_embedded(image);
+    const struct rf_image *from = embedded ? embedded : rf_elf_separate(image);
+    if (from && from->has_symtab) {
+        add(t, from);
+        image->late->symbols_in = strdup(embedded ? ".gnu_debugdata" : from->path);
+    }
+    rf_image_close_file(embedded);
+}
+
 void rf_elf_read_symbols(const struct rf_image *image)
 {
     struct rf_image_late *late = image->late;
@@ -132,10 +144,10 @@ void rf_elf_read_symbols(const struct rf_image *image)
         return;
     late->symbols_read = true;
     add(&t, image);
-    struct rf_image *embedded = image->has_symtab ? NULL : rf_elf_embedded(image);
-    if (embedded)
-        add(&t, embedded);
-    rf_image_close_file(embedded);
+    if (image->has_symtab)
+        late->symbols_in = strdup(".symtab");
+    else
+        add_from_elsewhere(&t, image);
     if (t.n)
         qsort(t.symbol, t.n, sizeof *t.symbol, by_address);
     struct rf_elf_symbol *fit = t.n ? realloc(t.symbol, t.n * sizeof *t.symbol) : NULL;
@@ -152,6 +164,12 @@ static void answer(const struct rf_image *image, const struct rf_elf_symbol *s, 
                               .addr = s->addr + (s->type == STT_TLS ? 0 : image->bias),
                               .size = s->size,
                               .type = s->type};
+}
+
+const char *rf_image_symbols_in(const struct rf_image *image)
+{
+    rf_elf_read_symbols(image);
+    return image->late->symbols_in;
 }
 
 bool rf_image_find(const struct rf_image *image, const char *name, struct rf_symbol *out)

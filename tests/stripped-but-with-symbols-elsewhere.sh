@@ -1,6 +1,6 @@
 #!/bin/bash
-# A stripped executable that carries its symbols compressed is profiled; one without them is refused by name, with what
-# is missing, and so is one whose compressed part is damaged.
+# A stripped executable that carries its symbols compressed, or has them in a file of their own, is profiled; one without
+# is refused by name, with what is missing, and so is one whose compressed part is damaged.
 . "$(dirname "$0")/fake.bash"
 
 exe=$scratch/engine
@@ -30,6 +30,19 @@ shows_lines
 expect_exit 0 "$RFPROF" check -p "$target"
 grep -q '^ok   symbols .*gnu_debugdata' "$scratch/out" || fail "check does not say where symbols are: $(cat "$scratch/out")"
 stop_target
+
+# In a file of their own, beside it, which it names.
+cp "$scratch/mini" "$scratch/engine.debug"
+objcopy --add-gnu-debuglink="$scratch/engine.debug" "$scratch/stripped" "$scratch/linked" || fail "objcopy"
+rm -f "$exe"
+cp "$scratch/linked" "$exe"
+start "$scratch/truth" "$exe" ratio
+wait_for "$scratch/truth" ready
+shows_lines
+expect_exit 0 "$RFPROF" check -p "$target"
+grep -q '^ok   symbols .*/engine\.debug' "$scratch/out" || fail "check does not say where symbols are: $(cat "$scratch/out")"
+stop_target
+rm "$scratch/engine.debug"
 
 for without in '' damaged.xz; do
     run_with "$without"
