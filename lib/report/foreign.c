@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Frames of a stack. A location may have many, and a stack have it many times: a small file could ask for any memory.
+ */
+enum { PATH_MOST = 1 << 16 };
+
 struct id {
     uint64_t id;
     size_t at;
@@ -96,8 +100,13 @@ static bool index_ids(struct foreign *f)
     return true;
 }
 
+/* False when out of memory. */
 static bool push(struct foreign *f, struct rf_frame frame)
 {
+    if (f->n_path == PATH_MOST) {
+        f->wrong = "a stack that is too deep";
+        return true;
+    }
     if (f->n_path == f->room_path) {
         size_t room = f->room_path ? f->room_path * 2 : 64;
         struct rf_frame *more = reallocarray(f->path, room, sizeof *more);
@@ -127,7 +136,7 @@ static bool push_location(struct foreign *f, uint64_t id)
             rf_profile_intern(f->to, &(struct rf_frame){.file = {"", 0}, .fn = {address, (size_t)n}, .named = true});
         return known != UINT32_MAX && push(f, rf_profile_frame(f->to, known));
     }
-    for (size_t i = l->n_line; i-- > 0;) {
+    for (size_t i = l->n_line; i-- > 0 && !f->wrong;) {
         size_t k = find(f->function, p->n_function, l->line[i]->function_id);
         if (k == SIZE_MAX) {
             f->wrong = "a line of no function";

@@ -154,8 +154,9 @@ static bool put_nodes(struct rf_gzip *to, const struct rf_profile *p)
         put_node_columns(to, c, n);
         n = 0;
     }
+    bool enough = c;
     free(c);
-    return c;
+    return enough;
 }
 
 /* --- threads and their samples ----------------------------------------------------------------------- */
@@ -208,8 +209,9 @@ static bool put_events(struct rf_gzip *to, const struct rf_log *log, const uint3
         put_event_columns(to, c, n);
         n = 0;
     }
+    bool enough = c;
     free(c);
-    return c;
+    return enough;
 }
 
 bool rf_save_parts(struct rf_gzip *to, const struct rf_profile *p, const struct rf_log *log, const uint32_t *nodes,

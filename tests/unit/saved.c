@@ -321,8 +321,9 @@ static ProtobufCBinaryData bytes_of(const char *s)
     return (ProtobufCBinaryData){strlen(s), (uint8_t *)s};
 }
 
-/* As Go writes them: an inlined call, a location without a function. The unit and one location are up to the test. */
-static void put_foreign(const char *unit, uint64_t location_id)
+/* As Go writes them: an inlined call, a location without a function. The unit, one location, and how often the stack
+ * has the inlined call above it are up to the test. */
+static void put_foreign(const char *unit, uint64_t location_id, size_t deep)
 {
     ProtobufCBinaryData strings[] = {bytes_of(""),          bytes_of("samples"),     bytes_of("count"),
                                      bytes_of("cpu"),       bytes_of(unit),          bytes_of("main.outer"),
@@ -349,10 +350,14 @@ static void put_foreign(const char *unit, uint64_t location_id)
     both.line = lines;
     bare.id = 5;
     bare.address = 0xabc;
-    uint64_t path_of[] = {9, location_id};
+    uint64_t *path_of = calloc(deep + 1, sizeof *path_of);
+    assert_non_null(path_of);
+    for (size_t i = 0; i < deep; i++)
+        path_of[i] = 9;
+    path_of[deep] = location_id;
     int64_t value[] = {3, 30};
     Rfpb__Sample one = RFPB__SAMPLE__INIT, *all[] = {&one};
-    one.n_location_id = 2;
+    one.n_location_id = deep + 1;
     one.location_id = path_of;
     one.n_value = 2;
     one.value = value;
@@ -367,9 +372,11 @@ static void put_foreign(const char *unit, uint64_t location_id)
     p.location = locations;
     p.n_sample = 1;
     p.sample = all;
-    static uint8_t packed[1000];
-    assert_in_range(rfpb__profile__get_packed_size(&p), 1, sizeof packed);
+    uint8_t *packed = malloc(rfpb__profile__get_packed_size(&p));
+    assert_non_null(packed);
     put_file(packed, rfpb__profile__pack(&p, packed));
+    free(packed);
+    free(path_of);
 }
 
 static void profiles_of_others(void **state)
@@ -377,7 +384,7 @@ static void profiles_of_others(void **state)
     (void)state;
     struct rf_saved *s;
     struct rf_error err;
-    put_foreign("milliseconds", 5);
+    put_foreign("milliseconds", 5, 1);
     s = opened();
     assert_true(rf_saved_foreign(s));
     size_t n;
@@ -388,12 +395,15 @@ static void profiles_of_others(void **state)
                              "/src/main.go\t20\tmain.outer\t0.000\t30.000\t3\n");
     free(got);
     rf_saved_close(s);
-    put_foreign("bytes", 5);
+    put_foreign("bytes", 5, 1);
     assert_int_equal(rf_saved_open(&s, path, &err), RF_FAILURE);
     assert_non_null(strstr(err.what, " is a profile of something else than time"));
-    put_foreign("nanoseconds", 6);
+    put_foreign("nanoseconds", 6, 1);
     assert_int_equal(rf_saved_open(&s, path, &err), RF_FAILURE);
     assert_non_null(strstr(err.what, " is damaged: there is a stack of what is not there in it"));
+    put_foreign("nanoseconds", 5, 50000); /* two frames each */
+    assert_int_equal(rf_saved_open(&s, path, &err), RF_FAILURE);
+    assert_non_null(strstr(err.what, " is damaged: there is a stack that is too deep in it"));
 }
 
 static int make_path(void **state)
