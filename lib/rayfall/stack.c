@@ -46,17 +46,23 @@ void rf_stack_push(struct rf_stack *st, const struct rf_frame *f)
     st->how = f->line ? RF_BY_A_LINE : RF_BY_A_FUNCTION;
 }
 
+/* Where the stack is full the innermost frame goes. */
+static void insert(struct rf_stack *st, size_t at, const struct rf_frame *f)
+{
+    st->n -= st->n == RF_FRAMES_MAX;
+    memmove(st->frame + at + 1, st->frame + at, (st->n - at) * sizeof *st->frame);
+    st->frame[at] = *f;
+    if (st->locals) {
+        memmove(st->locals + at + 1, st->locals + at, (st->n - at) * sizeof *st->locals);
+        st->locals[at] = (struct rf_locals){0};
+    }
+    st->n++;
+    st->n_rayfall++;
+}
+
 void rf_stack_push_root(struct rf_stack *st, const struct rf_frame *f)
 {
-    size_t kept = st->n < RF_FRAMES_MAX ? st->n : RF_FRAMES_MAX - 1;
-    memmove(st->frame + 1, st->frame, kept * sizeof *st->frame);
-    if (st->locals) {
-        memmove(st->locals + 1, st->locals, kept * sizeof *st->locals);
-        st->locals[0] = (struct rf_locals){0};
-    }
-    st->n += st->n < RF_FRAMES_MAX;
-    st->n_rayfall++;
-    st->frame[0] = *f;
+    insert(st, 0, f);
 }
 
 void rf_stack_push_below(struct rf_stack *st, const struct rf_frame *f)
@@ -66,11 +72,7 @@ void rf_stack_push_below(struct rf_stack *st, const struct rf_frame *f)
         at--;
     if (at == RF_FRAMES_MAX)
         return;
-    st->n -= st->n == RF_FRAMES_MAX;
-    memmove(st->frame + at + 1, st->frame + at, (st->n - at) * sizeof *st->frame);
-    st->frame[at] = *f;
-    st->n++;
-    st->n_rayfall++;
+    insert(st, at, f);
     st->how = f->line ? RF_BY_A_LINE : RF_BY_A_FUNCTION;
 }
 
@@ -213,11 +215,11 @@ static struct rf_frame top_frame(const struct walk *k, const struct rf_source *s
     return f;
 }
 
-/* Of the frame that was pushed last. */
+/* Of the frame that was pushed last; there was no room for it where the stack is full. */
 static void note_locals(struct walk *k, const struct rf_lambda *fn, uint64_t at)
 {
     struct rf_stack *st = k->w->out;
-    if (st->locals && st->n)
+    if (st->locals && st->n && st->n < RF_FRAMES_MAX)
         st->locals[st->n - 1] = (struct rf_locals){fn, at};
 }
 
