@@ -57,7 +57,7 @@ static bool own_offset(const struct rf_image *image, const struct dynamic *d, co
     uint64_t n = ELF64_R_SYM(r->r_info);
     if (n && (!rf_image_read(image, image->bias + d->symtab + n * sizeof s, &s, sizeof s) || s.st_shndx == SHN_UNDEF))
         return false;
-    *offset = (int64_t)s.st_value + r->r_addend;
+    *offset = (int64_t)(s.st_value + (uint64_t)r->r_addend);
     return true;
 }
 
