@@ -61,10 +61,13 @@ static bool is_rayforce_file(struct search *s, const char *path)
     return rayforce;
 }
 
-/* Libraries of the distribution, which are many and no runtime, are not looked into. */
+/* Libraries of the distribution, which are many and no runtime, are not looked into. Some install Python packages among
+ * them. */
 static bool is_systems(const char *path)
 {
-    return !strncmp(path, "/lib", 4) || !strncmp(path, "/usr/lib", 8);
+    bool below = !strncmp(path, "/lib/", 5) || !strncmp(path, "/lib64/", 7) || !strncmp(path, "/usr/lib/", 9) ||
+                 !strncmp(path, "/usr/lib64/", 11);
+    return below && !strstr(path, "/_rayforce_c");
 }
 
 /* A shared object with the runtime, like the Python package's _rayforce_c.so. */
