@@ -299,17 +299,27 @@ enum rf_status outputs_render(struct output *o, size_t n, const struct rf_profil
     return status;
 }
 
-enum rf_status outputs_write(const struct output *o, size_t n, struct rf_error *err)
+static enum rf_status write_those(const struct output *o, size_t n, bool in_place, struct rf_error *err)
 {
     enum rf_status status = RF_OK;
     for (size_t i = 0; i < n; i++) {
         struct rf_error one;
-        if (output_write(&o[i], &one) != RF_OK && status == RF_OK) {
+        if (o[i].in_place == in_place && output_write(&o[i], &one) != RF_OK && status == RF_OK) {
             *err = one;
             status = one.status;
         }
     }
     return status;
+}
+
+enum rf_status outputs_write_files(const struct output *o, size_t n, struct rf_error *err)
+{
+    return write_those(o, n, false, err);
+}
+
+enum rf_status outputs_write_streams(const struct output *o, size_t n, struct rf_error *err)
+{
+    return write_those(o, n, true, err);
 }
 
 void outputs_note(const struct output *o, size_t n)

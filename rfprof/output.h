@@ -39,7 +39,10 @@ enum rf_status outputs_prepare(struct output *o, size_t *n, const char *const *n
                                const struct rf_format *fallback, struct rf_error *err);
 enum rf_status outputs_render(struct output *o, size_t n, const struct rf_profile *profile,
                               const struct rf_render *view, struct rf_error *err);
-enum rf_status outputs_write(const struct output *o, size_t n, struct rf_error *err);
+/* What is replaced as a whole, and then what is written in place, which may have to wait for a reader. All of them are
+ * tried; the first error is told. */
+enum rf_status outputs_write_files(const struct output *o, size_t n, struct rf_error *err);
+enum rf_status outputs_write_streams(const struct output *o, size_t n, struct rf_error *err);
 /* Tells which formats were guessed. */
 void outputs_note(const struct output *o, size_t n);
 

@@ -49,6 +49,12 @@ static void looks_make(struct looks *l, const struct recording *r)
         l->how.folder = l->about.folder;
 }
 
+static void clear_progress(const struct recording *r)
+{
+    if (r->progress)
+        fputs("\r\033[K", stderr);
+}
+
 /* Writes the files as they would be now. What goes to stdout, a FIFO or a device is written once, at the end. */
 static void write_files(struct recording *r)
 {
@@ -64,8 +70,10 @@ static void write_files(struct recording *r)
         struct output *o = &r->output[i];
         if (o->in_place)
             continue;
-        if (output_render(o, profile, &looks.how, &err) != RF_OK || output_write(o, &err) != RF_OK)
+        if (output_render(o, profile, &looks.how, &err) != RF_OK || output_write(o, &err) != RF_OK) {
+            clear_progress(r);
             complain(&err);
+        }
     }
     free(looks.summary);
 }
@@ -89,12 +97,6 @@ static void show_progress(const struct recording *r, uint64_t now)
     group_account(&r->group, &a);
     fprintf(stderr, "\r%.1f s, %" PRIu64 " samples, %.2f s of CPU time (Ctrl-C ends and writes)\033[K",
             (double)(now - r->begin_ns) / 1e9, a.samples, (double)a.charged_ns / 1e9);
-}
-
-static void clear_progress(const struct recording *r)
-{
-    if (r->progress)
-        fputs("\r\033[K", stderr);
 }
 
 static void wait_until(const struct recording *r, uint64_t until)
@@ -243,7 +245,17 @@ static void tell_beginning(const struct recording *r)
     }
 }
 
-/* Renders everything, lets go of the target, writes everything. */
+/* One that has arrived by now asked for the end that there is. */
+static void let_signals_end(struct recording *r)
+{
+    while (signals_next(r->signals))
+        ;
+    sigprocmask(SIG_UNBLOCK, &r->ending, NULL);
+}
+
+/* Renders everything, lets go of the target, writes everything. A FIFO may have no reader, and a pipe one that does not
+ * read: by then the files are written, and a signal ends the program as it always does. Those of a program that was
+ * started are still to be passed on. */
 static enum rf_status finish(struct recording *r, struct rf_error *err)
 {
     struct looks looks;
@@ -256,7 +268,17 @@ static enum rf_status finish(struct recording *r, struct rf_error *err)
         status = outputs_render(r->output, r->n_outputs, profile, &looks.how, err);
     free(looks.summary);
     group_close(&r->group);
-    return status == RF_OK ? outputs_write(r->output, r->n_outputs, err) : status;
+    if (status != RF_OK)
+        return status;
+    struct rf_error unwritten;
+    status = outputs_write_files(r->output, r->n_outputs, err);
+    if (!r->signalled)
+        let_signals_end(r);
+    if (outputs_write_streams(r->output, r->n_outputs, &unwritten) != RF_OK && status == RF_OK) {
+        *err = unwritten;
+        status = unwritten.status;
+    }
+    return status;
 }
 
 static void tell_end(const struct recording *r, const struct rf_account *a, const char *summary, uint64_t wall_ns)
@@ -395,7 +417,7 @@ int recording_run(struct recording *r)
     struct options *o = r->options;
     struct rf_error err = {0};
     r->signals = -1;
-    r->progress = !o->quiet && !r->starting && isatty(STDERR_FILENO);
+    r->progress = !o->quiet && !r->starting && !r->background && isatty(STDERR_FILENO);
     enum rf_status status = record(r, &err);
     group_close(&r->group);
     for (size_t i = 0; i < r->n_outputs; i++)

@@ -45,7 +45,9 @@ static enum rf_status write_outputs(const struct options *o, const struct rf_sav
     }
     enum rf_status status = outputs_render(output, n, rf_saved_profile(saved), &how, err);
     if (status == RF_OK)
-        status = outputs_write(output, n, err);
+        status = outputs_write_files(output, n, err);
+    if (status == RF_OK)
+        status = outputs_write_streams(output, n, err);
     if (status == RF_OK && rf_saved_empty(saved))
         status = rf_fail(err, RF_NO_SAMPLES, 0, "no samples in %s", o->file);
     return status;
