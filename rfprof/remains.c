@@ -1,5 +1,6 @@
 /* remains.c: two files in a folder that nobody else may enter. */
 #include "remains.h"
+#include "console.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -64,7 +65,8 @@ void remains_end(const struct control_place *p, const char *kind, int code)
         rename(to.unfinished, to.text);
 }
 
-static bool copy(int from, int to)
+/* 0, or the errno. A reader that left has all that it wants. */
+static int copy(int from, int to)
 {
     char bytes[65536];
     ssize_t n;
@@ -74,10 +76,10 @@ static bool copy(int from, int to)
             if (more < 0 && errno == EINTR)
                 continue;
             if (more < 0)
-                return errno == EPIPE;
+                return errno == EPIPE ? 0 : errno;
             done += more;
         }
-    return n == 0;
+    return n < 0 ? errno : 0;
 }
 
 int remains_tell(const struct control_place *p, const char *kind)
@@ -89,13 +91,17 @@ int remains_tell(const struct control_place *p, const char *kind)
         return -1;
     int code = read(text, line, CODE_SIZE) == CODE_SIZE ? atoi(line) : RF_FAILURE;
     int output = open(from.output, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    bool told = output < 0 || copy(output, STDOUT_FILENO);
-    told = copy(text, STDERR_FILENO) && told;
+    int errnum = output < 0 ? 0 : copy(output, STDOUT_FILENO), unsaid = copy(text, STDERR_FILENO);
     if (output >= 0)
         close(output);
     close(text);
-    if (!told)
-        return RF_FAILURE; /* and kept, for another try */
+    if (errnum || unsaid) { /* and kept, for another try */
+        struct rf_error err;
+        errnum = errnum ? errnum : unsaid;
+        rf_fail(&err, RF_FAILURE, errnum, "cannot pass on what was recorded: %s", strerror(errnum));
+        rf_hint(&err, "it is kept: another rfprof stop tries again");
+        return complain(&err);
+    }
     remains_remove(p, kind);
     return code;
 }

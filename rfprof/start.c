@@ -45,7 +45,7 @@ static void detach(int *starter)
     if (*starter != FIRST_FREE_FD - 1)
         dup3(*starter, FIRST_FREE_FD - 1, O_CLOEXEC);
     *starter = FIRST_FREE_FD - 1;
-    close_range(FIRST_FREE_FD, ~0U, 0);
+    closefrom(FIRST_FREE_FD);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);

@@ -17,11 +17,13 @@ start_recorder() {
     [ ! -s "$scratch/out" ] || fail "start wrote to stdout: $(cat "$scratch/out")"
 }
 
-# gone [PID]: it ends, the recorder unless another is named.
+# gone [PID]: it ends, the recorder unless another is named. Its parent is process 1 by then, which in a container may be
+# one that leaves zombies.
 gone() {
     local _
     for _ in $(seq 100); do
         [ -e "/proc/${1:-$recorder}" ] || return 0
+        ! grep -q '^State:.Z' "/proc/${1:-$recorder}/status" 2>/dev/null || return 0
         sleep 0.05
     done
     fail "the recorder is still there"
@@ -74,6 +76,15 @@ stop 0 --owner two
 is_tsv "$scratch/two.tsv"
 stop 4 --owner one
 says 'no recording'
+
+# Begun on a terminal, it has nothing to write over for those who stop it elsewhere.
+if command -v script >/dev/null; then
+    script -qec "$(printf '%q start -p %d' "$RFPROF" "$target")" /dev/null >"$scratch/typescript" </dev/null ||
+        fail "on a terminal: $(cat "$scratch/typescript")"
+    burn 300
+    stop 0
+    ! grep -q $'\033' "$scratch/err" || fail "sequences for a terminal: $(cat -v "$scratch/err")"
+fi
 
 # The same one again, and one whose recorder was killed.
 start_recorder
