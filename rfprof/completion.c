@@ -65,7 +65,7 @@ static void bash_behind(const struct option_row *row)
         printf("-%c | ", row->letter);
     printf("--%s) ", row->name);
     if (what == PIDS)
-        fputs("COMPREPLY=($(compgen -W \"$(\"$3\" check 2>/dev/null | awk 'NR > 1 { print $1 }')\" -- \"$2\"))",
+        fputs("COMPREPLY=($(compgen -W \"$(\"$3\" check 2>/dev/null | awk '$1 ~ /^[0-9]+$/ { print $1 }')\" -- \"$2\"))",
               stdout);
     else if (what == FILES)
         fputs("_rfprof_files \"$2\"", stdout);
