@@ -53,10 +53,10 @@ if [ ! -e "/proc/$pid" ]; then
     expect_exit 4 "$RFPROF" -p "$pid" -d 1
     says "pid $pid of a container is $target here \\(engine\\): rfprof -p $target"
 fi
-kill -KILL "$target"
 
 # What is in a container and is no rayforce is told apart, too.
-target=$(child_of "$outer" 2>/dev/null) || exit 0
-expect_exit 4 "$RFPROF" -p "$target" -d 1
+shell=$(child_of "$outer") || exit 1
+expect_exit 4 "$RFPROF" -p "$shell" -d 1
 says 'not a rayforce process'
-says "it is pid 1 of a container: run rfprof outside of that, as root, with pid $target"
+says "it is pid 1 of a container: run rfprof outside of that, as root, with pid $shell"
+stop_target

@@ -43,6 +43,6 @@ for how in USR1 --snapshot; do
 done
 [ -z "$(ls -A "$scratch" | grep '^\.rfprof')" ] || fail "temporary files are left"
 expect_exit 2 "$RFPROF" -p "$target" --snapshot 0
-expect_exit 0 "$RFPROF" -p "$target" -d 0.2 --snapshot 1
+expect_exit 0 "$RFPROF" -p "$target" -d 1 --snapshot 1
 says 'no file to write'
 stop_target

@@ -35,8 +35,20 @@ expect_status 143 "SIGTERM"
 is_tsv "$scratch/out.tsv"
 
 # The recording ends after its time; the program goes on, and its status is waited for.
-expect_exit 0 "$RFPROF" -d 0.3 -r 200 -o "$scratch/out.tsv" -- "$fakeforce" exit
+"$RFPROF" -d 1.5 -r 200 -o "$scratch/out.tsv" -- "$fakeforce" ratio >"$scratch/truth" 2>"$scratch/err" &
+recorder=$!
+started+=("$recorder")
+for _ in $(seq 200); do
+    ! grep -q 'goes on' "$scratch/err" || break
+    sleep 0.05
+done
 says 'goes on'
+is_tsv "$scratch/out.tsv"
+kill -0 $recorder || fail "the program was not waited for"
+kill -TERM $recorder
+wait $recorder
+status=$?
+expect_status 143 "SIGTERM after the recording"
 
 expect_exit 127 "$RFPROF" -- "$scratch/nothing-there"
 says 'cannot run .*nothing-there: No such file'

@@ -15,7 +15,7 @@ start "$scratch/truth" python3 "$scratch/late.py" "$scratch/go" "$B/fixtures/fak
 wait_for "$scratch/truth" waiting
 expect_exit 4 "$RFPROF" -p "$target" -d 0.5 -o "$scratch/never.tsv"
 says "there is no rayforce runtime in $target yet: waiting for it"
-says "no rayforce runtime came up in $target within 0\\.[0-9] s"
+says "no rayforce runtime came up in $target within [0-9.]+ s"
 
 "$RFPROF" -p "$target" -r 500 --max-stop 100 -o "$scratch/out.tsv" 2>"$scratch/err" &
 profiler=$!
