@@ -33,6 +33,21 @@ static char *join(const char *folder, const char *name)
     return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
 }
 
+/* In a folder like /tmp anybody can have put a symlink, for root to follow. The kernel, where it is set to
+ * (protected_symlinks, proc_sys_fs(5)), follows those of the caller and of the folder's owner; here it is we who
+ * follow. */
+static bool may_follow(const char *link, const char *folder)
+{
+    struct stat st, in;
+    if (lstat(link, &st) < 0 || stat(folder, &in) < 0)
+        return false;
+    bool open_to_all = (in.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
+    if (!open_to_all || st.st_uid == geteuid() || st.st_uid == in.st_uid)
+        return true;
+    errno = EACCES;
+    return false;
+}
+
 /* Follows symlinks to the last name, which need not exist (realpath(3) wants it to). NULL with errno set. */
 static char *follow(const char *from)
 {
@@ -44,7 +59,8 @@ static char *follow(const char *from)
             return path; /* EINVAL: no link; ENOENT: a new file */
         link[n] = '\0';
         char *folder = folder_of(path);
-        char *next = link[0] == '/' ? strdup(link) : folder ? join(folder, link) : NULL;
+        bool may = folder && may_follow(path, folder);
+        char *next = !may ? NULL : link[0] == '/' ? strdup(link) : join(folder, link);
         free(folder);
         free(path);
         path = next;
@@ -100,7 +116,9 @@ static enum rf_status prepare_file(struct output *o, struct stat *st, struct rf_
         return !o->path || access(o->path, W_OK) ? cannot_write(err, o, errno) : RF_OK;
     }
     o->path = follow(o->name);
-    char *folder = o->path ? folder_of(o->path) : NULL;
+    if (!o->path)
+        return cannot_write(err, o, errno);
+    char *folder = folder_of(o->path);
     int errnum = folder && access(folder, W_OK | X_OK) == 0 ? 0 : errno;
     if (!errnum && exists && !may_replace(folder, st))
         errnum = EPERM;

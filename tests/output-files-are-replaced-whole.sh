@@ -35,6 +35,16 @@ record -o /dev/stdout -f tsv
 is_tsv out
 
 if [ "$(id -u)" = 0 ]; then
+    # a symlink that another user has put where anybody can
+    mkdir -m 1777 shared
+    ln -s ../victim.tsv shared/link.tsv
+    chown -h 65534 shared/link.tsv
+    expect_exit 1 "$RFPROF" -p "$target" -d 0.3 -q -o shared/link.tsv
+    says 'cannot write shared/link.tsv: Permission denied'
+    [ ! -e victim.tsv ] || fail "another user's symlink was followed"
+    chown -h 0 shared/link.tsv
+    record -o shared/link.tsv
+    is_tsv victim.tsv
     SUDO_UID=12345 SUDO_GID=12346 record -o sudo.tsv
     [ "$(stat -c %u:%g sudo.tsv)" = 12345:12346 ] || fail "under sudo it belongs to $(stat -c %u:%g sudo.tsv)"
 fi
