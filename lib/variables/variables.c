@@ -12,7 +12,8 @@ enum {
     PLACES = 512,   /* direct mapped by address, as in unwinding */
     FUNCTIONS = 64, /* direct mapped by the address of their symbol */
     NESTED_MAX = 32,
-    ASKED_MAX = 8, /* callers whose callers are asked */
+    ASKED_MAX = 8,      /* callers whose callers are asked */
+    QUESTIONS_MAX = 64, /* for one value: an expression may ask its caller often, and so may each answer */
 };
 
 struct variable {
@@ -209,8 +210,8 @@ struct asked {
     struct rf_variables *v;
     const struct rf_native_stack *native;
     const struct rf_memory *m;
-    size_t k; /* whose registers at entry are asked for */
-    unsigned depth;
+    size_t k;              /* whose registers at entry are asked for */
+    unsigned depth, *left; /* questions */
 };
 
 static bool at_entry(void *ctx, unsigned reg, uint64_t *value);
@@ -218,7 +219,7 @@ static bool at_entry(void *ctx, unsigned reg, uint64_t *value);
 static bool evaluate(const struct asked *a, size_t k, const struct rf_expression *x, const struct rf_expression *base,
                      struct rf_location *out)
 {
-    struct asked next = {a->v, a->native, a->m, k, a->depth + 1};
+    struct asked next = {a->v, a->native, a->m, k, a->depth + 1, a->left};
     struct rf_expression_frame f = {.frame = &a->native->frame[k],
                                     .caller = k + 1 < a->native->n ? &a->native->frame[k + 1] : NULL,
                                     .memory = a->m,
@@ -277,8 +278,9 @@ static bool at_entry(void *ctx, unsigned reg, uint64_t *value)
     const struct asked *a = ctx;
     struct rf_expression x;
     struct rf_location at;
-    if (a->k + 1 >= a->native->n || !a->native->frame[a->k].fn.name)
+    if (a->k + 1 >= a->native->n || !a->native->frame[a->k].fn.name || !*a->left)
         return false;
+    --*a->left;
     struct place *p = place_of(a->v, a->native, a->k + 1), caller;
     if (!p || !p->has_function)
         return false;
@@ -298,7 +300,8 @@ bool rf_variables_read(struct rf_variables *v, const struct rf_native_stack *nat
                        const struct rf_memory *m, enum rf_variable which, uint64_t *value)
 {
     const struct place *p = place_of(v, native, k);
-    struct asked a = {v, native, m, k, 0};
+    unsigned left = QUESTIONS_MAX;
+    struct asked a = {v, native, m, k, 0, &left};
     struct rf_location at;
     uint64_t word = 0;
     if (!p || !p->variable[which].x.n)
