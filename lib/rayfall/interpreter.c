@@ -150,8 +150,9 @@ static void by_variables(const struct rf_interpreter *in, const struct rf_native
     }
 }
 
-/* What the interpreter's machine code says of frame k, else its variables. */
-static void locate(const struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,
+/* What the interpreter's machine code says of frame k, else its variables. False where nothing can be said: numbers on
+ * the frame mean nothing either then. */
+static bool locate(const struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,
                    struct rf_ip_view *v)
 {
     struct rf_slots_frame f = {.native = &native->frame[k],
@@ -159,10 +160,12 @@ static void locate(const struct rf_interpreter *in, const struct rf_native_stack
                                .leaf = k == 0,
                                .code = &v->fn->code,
                                .code_addr = v->fn->code_addr};
-    if (in->slots)
+    bool blind = in->slots && rf_slots_blind(in->slots);
+    if (in->slots && !blind)
         v->where = rf_slots_locate(in->slots, &f);
     if (v->where.at == RF_AT_UNKNOWN)
         by_variables(in, native, k, v);
+    return !blind || v->where.at != RF_AT_UNKNOWN;
 }
 
 /* Is the frame in code that runs before the first opcode? Without a slot map: below the lowest handler. */
@@ -290,8 +293,11 @@ enum rf_ip_found rf_interpreter_frame(struct rf_interpreter *in, const struct rf
         return RF_IP_PROLOGUE;
     }
     look(in, native, k, &e, fn, &v);
-    locate(in, native, k, &v);
-    enum rf_ip_found found = live_line(&v, &a);
+    enum rf_ip_found found = RF_IP_OPEN;
+    if (locate(in, native, k, &v))
+        found = live_line(&v, &a);
+    else
+        a = (struct rf_activation){.fn = fn};
     if (a.called && e.sp < EXEC_INDEX_MAX)
         a.operands = e.addr + (uint64_t)in->rt->layout.exec_ps + 8 * ((uint64_t)e.sp + 1);
     a.locals = locals_at(in, &e, e.fp, fn);

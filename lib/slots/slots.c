@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { HANDLERS_MAX = 256, STEPS_LIVE = 1000 };
+enum { HANDLERS_MAX = 256, STEPS_LIVE = 1000, CALLS_MANY = 64 };
 
 /* The interpreter's code, decoded: wanted only when the map is not enough, so made late. */
 struct code {
@@ -119,6 +119,14 @@ void rf_slots_free(struct rf_slots *s)
 enum rf_slots_origin rf_slots_origin(const struct rf_slots *s)
 {
     return s->origin;
+}
+
+bool rf_slots_blind(const struct rf_slots *s)
+{
+    for (size_t i = 0; i < s->map.n; i++)
+        if (s->map.v[i].kind == RF_SLOT_PLACE)
+            return false;
+    return s->map.n >= CALLS_MANY;
 }
 
 /* --- a place, with what the frame holds ------------------------------------------------------------------------- */

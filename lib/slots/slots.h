@@ -18,6 +18,10 @@ struct rf_slots *rf_slots_new(const struct rf_runtime *rt, const struct rf_memor
 void rf_slots_free(struct rf_slots *s);
 enum rf_slots_origin rf_slots_origin(const struct rf_slots *s);
 
+/* Code that was not optimised: there are many calls, and at none of them ip is where it could be told. Registers and
+ * frames then hold all kinds of numbers, which say nothing. */
+bool rf_slots_blind(const struct rf_slots *s);
+
 enum rf_at {
     RF_AT_UNKNOWN,
     RF_AT_IP,       /* the next fetch is at `ip`: the end of the instruction in progress */
