@@ -10,6 +10,7 @@ enum {
     IN_REGISTER = 3,
     IN_STRONG_WORD = 2,
     ELSEWHERE = 1,    /* scores */
+    ASKED = 6,        /* what the caller's variables say that it asks for */
     HANDED_OVER = 2,  /* more for the form that code called the evaluator with */
     STRONG_WORDS = 3, /* lowest words of a frame: where compilers spill what they need next */
     LOOK_BACK = 8,    /* frames without candidates that a chain may bridge */
@@ -125,6 +126,23 @@ static size_t words_of(const struct chain *ch, size_t frame)
     return n < WORDS_MAX ? (size_t)n : WORDS_MAX;
 }
 
+/* The same where debug information tells what `args` and `i` are: ray_do_fn and the like call ray_eval(args[i]). */
+static bool add_asked(struct chain *ch, size_t k)
+{
+    uint64_t args, i, node;
+    struct rf_form parent;
+    struct rf_obj o;
+    size_t form = ch->frames[k] + 1;
+    if (!ch->t->variables ||
+        !rf_variables_read(ch->t->variables, ch->native, form, ch->t->m, RF_FIRST_PARAMETER, &args) ||
+        !rf_variables_read(ch->t->variables, ch->native, form, ch->t->m, RF_VARIABLE_I, &i) || args % 32 != 8 ||
+        !form_of(ch, args - RAY_DATA - 8, &parent) || !rf_obj_vector(ch->t->m, parent.node, RAY_LIST, INT32_MAX, &o) ||
+        o.len < 1 || i >= (uint64_t)o.len - 1 || !rf_read_u64(ch->t->m, args + 8 * i, &node))
+        return false;
+    add(ch, k, node, ASKED);
+    return true;
+}
+
 /* A special form that evaluates its arguments in a loop has, in registers, the pointer to the first and the index of
  * the one in progress (ray_do_fn and the like, all releases): that one is what the frame below it evaluates. */
 static void add_argument(struct chain *ch, size_t k, const struct rf_native *form)
@@ -178,7 +196,7 @@ static void candidates(struct chain *ch, size_t k)
     size_t n = words_of(ch, index);
     for (size_t i = 0; i < n && rf_snapshot_word(ch->t->s, f->sp + 8 * i, &w); i++)
         add_word(ch, k, w, i < STRONG_WORDS ? IN_STRONG_WORD : ELSEWHERE);
-    if (index + 1 < ch->native->n && !rf_symbol_is(f[1].fn.name, "ray_eval"))
+    if (index + 1 < ch->native->n && !rf_symbol_is(f[1].fn.name, "ray_eval") && !add_asked(ch, k))
         add_argument(ch, k, f + 1);
     /* A special form is called with a pointer to its first argument: the elements, and 8. */
     if (index == 0 || (k + 1 < ch->n && ch->frames[k + 1] == index - 1))
@@ -351,7 +369,7 @@ static bool in_register(const struct chain *ch, size_t k, uint64_t node)
 {
     for (size_t i = 0; i < ch->count[k]; i++)
         if (ch->c[k][i].form.node == node)
-            return ch->c[k][i].score == IN_REGISTER;
+            return ch->c[k][i].score >= IN_REGISTER;
     return false;
 }
 

@@ -100,7 +100,8 @@ static enum rf_variable which_is(Dwarf_Die *die, bool first)
     static const struct {
         const char *name;
         enum rf_variable is;
-    } named[] = {{"ip", RF_VARIABLE_IP}, {"code", RF_VARIABLE_CODE}, {"elems", RF_VARIABLE_ELEMS}};
+    } named[] = {
+        {"ip", RF_VARIABLE_IP}, {"code", RF_VARIABLE_CODE}, {"elems", RF_VARIABLE_ELEMS}, {"i", RF_VARIABLE_I}};
     const char *name = dwarf_diename(die);
     if (dwarf_tag(die) == DW_TAG_formal_parameter)
         return first ? RF_FIRST_PARAMETER : RF_VARIABLES;

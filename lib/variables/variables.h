@@ -16,6 +16,7 @@ enum rf_variable {
     RF_VARIABLE_IP,     /* "ip" */
     RF_VARIABLE_CODE,   /* "code": the bytecode that runs */
     RF_VARIABLE_ELEMS,  /* "elems": of the form that is evaluated */
+    RF_VARIABLE_I,      /* "i": of a special form's loop over its arguments */
     RF_VARIABLES
 };
 
