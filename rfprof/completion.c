@@ -65,8 +65,9 @@ static void bash_behind(const struct option_row *row)
         printf("-%c | ", row->letter);
     printf("--%s) ", row->name);
     if (what == PIDS)
-        fputs("COMPREPLY=($(compgen -W \"$(\"$3\" check 2>/dev/null | awk '$1 ~ /^[0-9]+$/ { print $1 }')\" -- \"$2\"))",
-              stdout);
+        fputs(
+            "COMPREPLY=($(compgen -W \"$(\"$3\" check 2>/dev/null | awk '$1 ~ /^[0-9]+$/ { print $1 }')\" -- \"$2\"))",
+            stdout);
     else if (what == FILES)
         fputs("_rfprof_files \"$2\"", stdout);
     else if (what == ANYTHING)
@@ -78,6 +79,21 @@ static void bash_behind(const struct option_row *row)
         printf("' -- \"%s\"))", list ? "${2##*,}" : "$2");
     }
     puts(" ;;");
+}
+
+static void bash_options(const struct option_row *row, size_t n)
+{
+    puts("_rfprof_options() {\n    case $1 in");
+    for (const struct verb *v = verbs_table(); v->name; v++) {
+        printf("    %s) echo '", v->name);
+        for (size_t i = 0; i < n; i++)
+            if (row[i].verbs & v->bit && has_letter(&row[i]))
+                printf("-%c --%s ", row[i].letter, row[i].name);
+            else if (row[i].verbs & v->bit)
+                printf("--%s ", row[i].name);
+        puts("' ;;");
+    }
+    puts("    esac\n}\n");
 }
 
 static void bash(void)
@@ -97,17 +113,9 @@ static void bash(void)
           stdout);
     for (size_t i = 0; i < n; i++)
         bash_behind(&row[i]);
-    fputs("    *) return 1 ;;\n    esac\n}\n\n_rfprof_options() {\n    case $1 in\n", stdout);
-    for (const struct verb *v = verbs_table(); v->name; v++) {
-        printf("    %s) echo '", v->name);
-        for (size_t i = 0; i < n; i++)
-            if (row[i].verbs & v->bit && has_letter(&row[i]))
-                printf("-%c --%s ", row[i].letter, row[i].name);
-            else if (row[i].verbs & v->bit)
-                printf("--%s ", row[i].name);
-        puts("' ;;");
-    }
-    fputs("    esac\n}\n\n_rfprof() {\n    local verbs='", stdout);
+    puts("    *) return 1 ;;\n    esac\n}\n");
+    bash_options(row, n);
+    fputs("_rfprof() {\n    local verbs='", stdout);
     for (const struct verb *v = verbs_table(); v->name; v++)
         printf("%s%s", v == verbs_table() ? "" : " ", v->name);
     printf("' verb=%s i\n", verbs_table()->name);
