@@ -60,7 +60,7 @@ static void put_parts(FILE *to, const struct rf_part part[RF_PARTS], uint64_t al
 static void put_log(FILE *to, const struct rf_account *a)
 {
     if (a->unlogged)
-        fprintf(to, "  not in the output of format perf, which was full: the last %" PRIu64 " samples\n", a->unlogged);
+        fprintf(to, "  no room was left for the times of the last %" PRIu64 " samples: format perf is without them\n", a->unlogged);
 }
 
 static void put_cpu(FILE *to, const struct rf_account *a)
