@@ -143,6 +143,8 @@ static void expect_same(const struct made *m, bool always_no_text)
     assert_false(rf_saved_foreign(s));
     for (const struct rf_format *f = rf_formats(); f->name; f++) {
         for (unsigned i = 0; i < (RF_VIEW_THREAD + 1) * 32; i++) {
+            if (i & 16 && strcmp(f->name, "tsv") && strcmp(f->name, "table"))
+                continue; /* columns are theirs only */
             struct rf_render ours = {.view = (enum rf_view)(i / 32),
                                      .native = i & 1,
                                      .threads = i & 2,
@@ -287,15 +289,15 @@ static void damaged_files(void **state)
     unsigned char *bytes = plain(&n);
     uint32_t chance = 5150;
     static const unsigned char worst[] = {0, 1, 0x7f, 0x80, 0xff};
-    for (size_t i = 0; i < n; i += 3) {
+    for (size_t i = 0; i < n; i += 5) {
         unsigned char was = bytes[i];
         chance = chance * 1664525 + 1013904223;
-        bytes[i] = i % 2 ? (unsigned char)(chance >> 24) : worst[i / 6 % sizeof worst];
+        bytes[i] = i % 2 ? (unsigned char)(chance >> 24) : worst[i / 10 % sizeof worst];
         put_file(bytes, n);
         whole += survived();
         bytes[i] = was;
     }
-    assert_in_range(whole, 1, n / 3 - 1); /* names may be anything, numbers not */
+    assert_in_range(whole, 1, n / 5 - 1); /* names may be anything, numbers not */
 }
 
 static void no_profiles_at_all(void **state)
