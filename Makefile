@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 WARN = -std=c11 -Wall -Wextra -Wshadow -Wconversion $(if $(WERROR),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -Iinclude -Ilib
 LDLIBS = -lunwind-x86_64 -lunwind -ldw -lelf -llzma -lz -lm
-# CAPSTONE=0: without the disassembler. Known builds then use the slot maps that ship, others do without.
+# CAPSTONE=0: without the disassembler. Known builds then use the slot maps that ship, others need debug information.
 CAPSTONE ?= 1
 ifneq ($(CAPSTONE),0)
 CPPFLAGS += -DRF_CAPSTONE

@@ -163,7 +163,9 @@ static bool locate(const struct rf_interpreter *in, const struct rf_native_stack
     bool blind = in->slots && rf_slots_blind(in->slots);
     if (in->slots && !blind)
         v->where = rf_slots_locate(in->slots, &f);
-    if (v->where.at == RF_AT_UNKNOWN)
+    /* Between calls, optimised code is ahead of what its debug information says, or behind. */
+    bool between = k == 0 && !blind && in->slots && rf_slots_origin(in->slots) != RF_SLOTS_ABSENT;
+    if (v->where.at == RF_AT_UNKNOWN && !between)
         by_variables(in, native, k, v);
     return !blind || v->where.at != RF_AT_UNKNOWN;
 }
