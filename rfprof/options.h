@@ -16,7 +16,7 @@ enum {
     FOR_STOP = 32,
     FOR_REPORT = 64,
     FOR_DUMP = 128,
-    FOR_COMPLETION = 1024
+    FOR_COMPLETION = 256
 };
 enum { FOR_RECORDING = FOR_RECORD | FOR_START };
 

@@ -34,7 +34,8 @@ enum {
     MAPS_EVERY_NS = 100 * 1000000,  /* at most */
     ROOT_SLACK = 64,
     DENIED_MAX = 16,
-    TRIES_MAX = 100, /* to stop a thread that has to be seen: each waits, too, where the machine is busy */
+    TRIES_MAX = 20,               /* to stop a thread that has to be seen, */
+    ONCE_WAIT_NS = 100 * 1000000, /* waiting for so long each time: on a busy machine it takes its turn */
     DENIED_TICKS =
         20, /* another sampler may hold the thread at this moment, or we do, by the id it had before an exec */
 };
@@ -495,6 +496,7 @@ void rf_engine_idle(struct rf_engine *e)
 void rf_engine_once(struct rf_engine *e)
 {
     e->idle = e->once = true;
+    e->stopper.wait_ns = ONCE_WAIT_NS;
 }
 
 size_t rf_engine_left(const struct rf_engine *e)

@@ -66,7 +66,7 @@ static bool is_pending(const struct rf_stopper *s, pid_t tid)
 }
 
 /* Waits for the report. SIGCHLD, which the holder blocks, tells of it: sleep until it comes. */
-static long await(pid_t tid, uint64_t from_ns, uint64_t spin_ns, int *status)
+static long await(pid_t tid, uint64_t from_ns, uint64_t wait_ns, uint64_t spin_ns, int *status)
 {
     sigset_t child;
     sigemptyset(&child);
@@ -76,11 +76,11 @@ static long await(pid_t tid, uint64_t from_ns, uint64_t spin_ns, int *status)
         if (r != 0)
             return r;
         uint64_t waited = rf_now_ns() - from_ns;
-        if (waited >= WAIT_NS)
+        if (waited >= wait_ns)
             return 0;
         if (waited < spin_ns)
             continue;
-        struct timespec left = {.tv_nsec = (long)(WAIT_NS - waited)};
+        struct timespec left = {.tv_nsec = (long)(wait_ns - waited)};
         rf_raw(SYS_rt_sigtimedwait, (long)&child, 0, (long)&left, _NSIG / 8, 0, 0);
     }
 }
@@ -95,7 +95,7 @@ enum rf_stop_result rf_stop(struct rf_stopper *s, pid_t tid, uint64_t spin_ns, s
         return r == -ESRCH ? RF_STOP_EXITED : RF_STOP_DENIED;
     *hold = (struct rf_hold){.tid = tid, .from_ns = rf_now_ns()};
     if (trace(PTRACE_INTERRUPT, tid, 0, 0) == 0)
-        r = await(tid, hold->from_ns, spin_ns, &status);
+        r = await(tid, hold->from_ns, s->wait_ns ? s->wait_ns : WAIT_NS, spin_ns, &status);
     if (r > 0 && WIFSTOPPED(status)) {
         hold->at_ns = rf_now_ns();
         hold->sig = signal_of(status);

@@ -18,7 +18,8 @@ struct rf_pending {
 
 struct rf_stopper {
     pid_t pid;
-    int holds; /* stops minus resumes, in debug builds: 0 between samples */
+    uint64_t wait_ns; /* for a stop; 0: 10 ms */
+    int holds;        /* stops minus resumes, in debug builds: 0 between samples */
     unsigned n_pending;
     struct rf_pending pending[RF_PENDING_MAX];
 };
