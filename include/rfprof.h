@@ -102,8 +102,8 @@ int rf_session_pidfd(const struct rf_session *s);
  * rf_session_state); RF_TARGET when the first samples contradict the layout. */
 enum rf_status rf_session_tick(struct rf_session *s, struct rf_error *err);
 enum rf_target_state rf_session_state(const struct rf_session *s);
-/* RF_OK once the runtime is up, from when on there are lines; of a session that was opened so always. Else, with
- * `starting`, RF_TARGET and in err what is missing. */
+/* RF_OK once the runtime is up, from when on there are lines; of a session that was opened so always. Else in err what
+ * is missing: RF_NO_SAMPLES where there is a runtime that was not up yet, RF_TARGET where none was seen. */
 enum rf_status rf_session_started(const struct rf_session *s, struct rf_error *err);
 /* What the rate was lowered to by max_stop_percent; the asked-for rate otherwise. */
 double rf_session_rate(const struct rf_session *s);
@@ -133,6 +133,8 @@ struct rf_account {
     uint64_t lost_other;
     uint64_t slept;       /* thread looks that found it asleep */
     uint64_t waited;      /* and runnable, but waiting for a CPU: no samples either */
+    uint64_t delay_ns;    /* for which its threads could have run but waited for a CPU, in all */
+    bool stopped;         /* the process is stopped now, by SIGSTOP or job control */
     uint64_t eintr;       /* stops that found a system call interrupted with EINTR */
     uint64_t charged_ns;  /* CPU time that the kernel charged to the process meanwhile */
     uint64_t line_ns;     /* explained by a line */

@@ -4,6 +4,7 @@
 #include "calibrate.h"
 #include "image/debug.h"
 #include "runtime.h"
+#include "starting.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -106,7 +107,7 @@ static void say_runtime(struct report *r, const struct rf_process *p, const stru
     say(r, "globals", RF_FINE, "%d", globals);
     say_vm(r, p, rt);
     rf_read_i32(&p->memory, rt->g_pool + (uint64_t)rt->layout.pool_workers, &workers);
-    say(r, "threads", RF_FINE, "%u, of them %d pool workers", rf_process_threads(p), workers);
+    say(r, "threads", RF_FINE, "%u, of them %d pool worker%s", rf_process_threads(p), workers, workers == 1 ? "" : "s");
 }
 
 enum rf_status rf_check(pid_t pid, const struct rf_layout_options *layout, struct rf_finding *findings, size_t max,
@@ -124,6 +125,8 @@ enum rf_status rf_check(pid_t pid, const struct rf_layout_options *layout, struc
         goto out;
     }
     say(&r, "process", RF_FINE, "%d (%s)%s", (int)p->pid, p->comm, p->was_tid ? ", of which a thread was named" : "");
+    if (rf_process_stopped(p))
+        say(&r, "state", RF_NOTE, "it is stopped (SIGSTOP): kill -CONT %d", (int)p->pid);
     say_container(&r, p);
     say(&r, "permission", RF_FINE, "its memory can be read");
     status = rf_images_open(&images, p, err);
@@ -141,6 +144,8 @@ enum rf_status rf_check(pid_t pid, const struct rf_layout_options *layout, struc
     if (status == RF_OK) {
         say(&r, "release", RF_FINE, "%s, core %s", rt.layout.release, rt.version);
         status = rf_layout_validate(&rt, &p->memory, &builtins, err);
+        if (status != RF_OK)
+            rf_hint_starting(err);
     }
     if (status == RF_OK)
         status = rf_calibrate_once(&rt, p, images, CALIBRATION_NS, &verdict, err);

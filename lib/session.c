@@ -73,9 +73,10 @@ static enum rf_status calibrate(struct rf_session *s, uint64_t at_most_ns, struc
 static void describe(struct rf_session *s)
 {
     char layout[256];
+    unsigned threads = rf_process_threads(s->process);
     rf_calibration_describe(&s->runtime, layout, sizeof layout);
-    snprintf(s->describe, sizeof s->describe, "rayforce %s, core %s (layout: %s), %u threads",
-             s->runtime.layout.release, s->runtime.version, layout, rf_process_threads(s->process));
+    snprintf(s->describe, sizeof s->describe, "rayforce %s, core %s (layout: %s), %u thread%s",
+             s->runtime.layout.release, s->runtime.version, layout, threads, threads == 1 ? "" : "s");
 }
 
 /* The runtime was found: everything that takes its samples apart. trial_ns: see rf_calibrate; 0 leaves it to ticks. */
@@ -209,7 +210,7 @@ enum rf_status rf_session_started(const struct rf_session *s, struct rf_error *e
         return RF_OK;
     if (err)
         *err = s->starting.why;
-    return RF_TARGET;
+    return s->starting.seen ? RF_NO_SAMPLES : RF_TARGET;
 }
 
 const char *rf_session_describe(const struct rf_session *s)
@@ -479,6 +480,7 @@ static void account_for_rest(struct rf_session *s, struct rf_account *a)
     bool gone = s->state != RF_RUNNING || charged < e->opened_cpu_ns;
     if (!gone)
         a->charged_ns = charged - e->opened_cpu_ns;
+    a->delay_ns = rest.delay_ns;
     uint64_t known = e->sampled_ns + (gone ? 0 : rest.pending_ns);
     a->idle = s->options.idle;
     a->pending_ns = waiting + (gone ? 0 : s->options.idle ? rest.wall_ns : rest.pending_ns);
@@ -497,7 +499,9 @@ void rf_session_account(struct rf_session *s, struct rf_account *out)
     out->wall_ns = s->last_ns - s->first_ns;
     out->ticks_asked = out->ticks_taken + out->ticks_late;
     out->samples = e->samples;
-    out->threads = s->state == RF_RUNNING ? rf_process_threads(s->process) : 0;
+    bool alive = s->state == RF_RUNNING && rf_process_alive(s->process);
+    out->threads = alive ? rf_process_threads(s->process) : 0;
+    out->stopped = alive && rf_process_stopped(s->process);
     out->slept = e->slept;
     out->waited = e->waited;
     out->eintr = e->eintr;

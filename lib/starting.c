@@ -4,6 +4,8 @@
 #include "clock.h"
 #include "runtime.h"
 
+#include <string.h>
+
 static const uint64_t MS = 1000000;
 enum {
     LOOK_MS = 2,    /* between looks */
@@ -22,7 +24,17 @@ enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt
     if (!image)
         return rf_no_runtime(p, *images, err);
     status = rf_layout_choose(rt, image, layout, err);
-    return status == RF_OK ? rf_layout_validate(rt, &p->memory, NULL, err) : status;
+    if (status != RF_OK)
+        return status;
+    status = rf_layout_validate(rt, &p->memory, NULL, err);
+    if (status != RF_OK)
+        rf_hint_starting(err);
+    return status;
+}
+
+void rf_hint_starting(struct rf_error *err)
+{
+    rf_hint(err, "if rayforce is still starting, try again in a second");
 }
 
 bool rf_starting_later(const struct rf_images *images, const struct rf_process *p)
@@ -57,10 +69,30 @@ static bool look_at_images(struct rf_images **images, struct rf_process *p, bool
     return *images || rf_images_open(images, p, NULL) == RF_OK;
 }
 
+/* Does the layout agree with the live memory now? An error when it has not for long. */
+static enum rf_status ask(struct rf_starting *st, struct rf_runtime *rt, const struct rf_process *p, uint64_t now,
+                          struct rf_error *err)
+{
+    struct rf_error why;
+    uint64_t runtime;
+    st->waiting = rf_layout_validate(rt, &p->memory, NULL, &why) != RF_OK;
+    if (!st->waiting || !rf_read_u64(&p->memory, rt->runtime, &runtime)) /* up, or ending */
+        return RF_OK;
+    if (!runtime)
+        st->up_ns = 0;
+    else if (!st->up_ns || strcmp(why.what, st->why.what) != 0)
+        st->up_ns = now;
+    st->why = why;
+    if (!runtime || now - st->up_ns < REFUSE_MS * MS)
+        return RF_OK;
+    *err = why;
+    return err->status;
+}
+
 enum rf_status rf_starting_look(struct rf_starting *st, struct rf_images **images, struct rf_runtime *rt,
                                 struct rf_process *p, struct rf_error *err)
 {
-    uint64_t now = rf_now_ns(), every = now - st->opened_ns < LONG_MS * MS ? LOOK_MS * MS : LOOK_LONG_MS * MS, runtime;
+    uint64_t now = rf_now_ns(), every = now - st->opened_ns < LONG_MS * MS ? LOOK_MS * MS : LOOK_LONG_MS * MS;
     bool changed;
     if (now - st->looked_ns < every)
         return RF_OK;
@@ -80,14 +112,8 @@ enum rf_status rf_starting_look(struct rf_starting *st, struct rf_images **image
         enum rf_status status = rf_layout_choose(rt, image, st->layout, err);
         if (status != RF_OK)
             return status;
-        st->chosen = true;
+        st->chosen = st->seen = true;
         st->up_ns = 0;
     }
-    st->waiting = rf_layout_validate(rt, &p->memory, NULL, &st->why) != RF_OK;
-    if (!st->up_ns && rf_read_u64(&p->memory, rt->runtime, &runtime) && runtime)
-        st->up_ns = now;
-    if (!st->waiting || !st->up_ns || now - st->up_ns < REFUSE_MS * MS)
-        return RF_OK;
-    *err = st->why;
-    return err->status;
+    return ask(st, rt, p, now, err);
 }

@@ -4,8 +4,8 @@
  * just being loaded, a Python that imports rayforce when it comes to it. It is then looked at before each tick (at most
  * every few milliseconds: one read of its maps). Any program that it executes meanwhile is taken for its next one;
  * the runtime is found when an image that defines __RUNTIME is mapped, and up when the layout that was chosen for that
- * image agrees with the live memory. Where __RUNTIME has been set for long and still does not agree, the layout is
- * refused as it would have been for a process that has been running. */
+ * image agrees with the live memory. While it is being set up it does not. Where __RUNTIME is set and for long there
+ * is the same contradiction, the layout is refused as it would have been for a process that has been running. */
 #ifndef RF_STARTING_H
 #define RF_STARTING_H
 
@@ -15,7 +15,9 @@ struct rf_starting {
     bool waiting;                           /* the runtime is not up yet */
     const struct rf_layout_options *layout; /* see rf_layout_choose */
     bool chosen;                            /* a layout */
-    uint64_t opened_ns, looked_ns, up_ns;   /* CLOCK_MONOTONIC; up_ns: __RUNTIME was first seen to be set, 0 before */
+    bool seen;                              /* an image with a runtime, at some time */
+    uint64_t opened_ns, looked_ns;          /* CLOCK_MONOTONIC */
+    uint64_t up_ns;                         /* __RUNTIME is set, and since then `why` is the same; 0: it is not */
     struct rf_error why;                    /* what is missing */
 };
 
@@ -23,6 +25,9 @@ struct rf_starting {
  * whatever comes back. */
 enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt, const struct rf_process *p,
                                 const struct rf_layout_options *layout, struct rf_error *err);
+
+/* Appends to the error of a layout that does not fit, where the process may just be starting. */
+void rf_hint_starting(struct rf_error *err);
 
 /* May a runtime come up in a process where rf_starting_find found none? In one that has its image but not yet set
  * __RUNTIME, and in a Python, told by what its C API exports: it may import rayforce. */

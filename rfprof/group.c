@@ -123,6 +123,8 @@ void group_account(const struct group *g, struct rf_account *out)
         out->samples += a.samples;
         out->ticks_taken += a.ticks_taken;
         out->charged_ns += a.charged_ns;
+        out->delay_ns += a.delay_ns;
+        out->stopped = out->stopped && a.stopped;
         if (a.wall_ns > out->wall_ns)
             out->wall_ns = a.wall_ns;
     }

@@ -18,6 +18,17 @@ static bool pass_on(void *ctx, int number, bool sent)
     return false;
 }
 
+/* Returns the exit code. */
+static int tell_unstarted(const struct rf_error *why, int its)
+{
+    struct rf_error err;
+    rf_fail(&err, RF_NO_SAMPLES, 0, "the program ended (status %d) before its runtime was up", its);
+    if (its == 0)
+        rf_hint(&err, "last seen: %s", why->what);
+    complain(&err);
+    return its ? its : RF_NO_SAMPLES;
+}
+
 /* The recording may be over before the program is (-d): it goes on, and rfprof waits for it, as time(1) does. */
 static int launch(struct recording *r, char *const *command)
 {
@@ -38,7 +49,9 @@ static int launch(struct recording *r, char *const *command)
     recording_close(r);
     if (code && its && l.released)
         note("the program itself ended with status %d", its);
-    return l.code ? l.code : code ? code : its;
+    if (l.code || code || r->unstarted.status == RF_OK)
+        return l.code ? l.code : code ? code : its;
+    return tell_unstarted(&r->unstarted, its);
 }
 
 int verb_record(const struct options *o, uint64_t started_ns)

@@ -224,7 +224,11 @@ static void tell_beginning(const struct recording *r)
 {
     const struct options *o = r->options;
     char how_long[64];
-    snprintf(how_long, sizeof how_long, r->starting || r->background ? "until it ends" : "until Ctrl-C or its end");
+    bool ctrl_c = sigismember(&r->ending, SIGINT) == 1; /* else a shell's background job, which ignores it */
+    snprintf(how_long, sizeof how_long, "%s",
+             r->starting || r->background ? "until it ends"
+             : ctrl_c                     ? "until Ctrl-C or its end"
+                                          : "until SIGTERM or its end");
     if (o->duration > 0)
         snprintf(how_long, sizeof how_long, "for %g s", o->duration);
     for (size_t i = 0; i < r->group.n; i++)
@@ -291,22 +295,37 @@ static void tell_end(const struct recording *r, const struct rf_account *a, cons
     if (r->options->verbose && r->first_tick_ns)
         note("first tick %.1f ms after the start", (double)(r->first_tick_ns - r->started_ns) / 1e6);
     fputs(summary ? summary : "", stderr);
-    double slept = summary_slept_percent(a, wall_ns);
-    if (a->samples && slept >= 50 && !a->idle && !several)
-        note("the target slept %.0f %% of the time (or waited for a CPU); shares are of what it ran; -i shows where it "
-             "slept",
-             slept);
+    if (a->samples && a->stopped)
+        note("the target is stopped (SIGSTOP): kill -CONT %d", r->options->pid);
+    else if (a->samples && !a->idle && !several)
+        summary_tell_idle(stderr, a);
 }
 
-static enum rf_status no_samples(const struct rf_account *a, uint64_t wall_ns, struct rf_error *err)
+static enum rf_status no_samples(const struct recording *r, const struct rf_account *a, uint64_t wall_ns,
+                                 struct rf_error *err)
 {
     if (a->ticks_taken == 0)
         return rf_fail(err, RF_NO_SAMPLES, 0, "no samples: the recording ended after %.3f s, before its first tick",
                        (double)wall_ns / 1e9);
-    rf_fail(err, RF_NO_SAMPLES, 0, "no samples in %.1f s: the target slept %.0f %% of the time", (double)wall_ns / 1e9,
-            summary_slept_percent(a, wall_ns));
-    rf_hint(err, "only threads that are running are sampled; is it the right process, not stopped, and busy now? "
-                 "-i shows where it sleeps");
+    double seconds = (double)wall_ns / 1e9, off = summary_slept_percent(a, wall_ns);
+    double waited = wall_ns ? 100.0 * (double)a->delay_ns / (double)wall_ns : 0.0;
+    bool full = off >= 50 && waited >= off / 2;
+    if (a->stopped) {
+        rf_fail(err, RF_NO_SAMPLES, 0, "no samples in %.1f s: the target is stopped (SIGSTOP)", seconds);
+        rf_hint(err, "kill -CONT %d lets it go on", r->options->pid);
+    } else if (full) {
+        rf_fail(err, RF_NO_SAMPLES, 0, "no samples in %.1f s: the target waited for a CPU %.0f %% of the time", seconds,
+                waited < off ? waited : off);
+        rf_hint(err, "the machine is full; a longer recording (-d) gets some");
+    } else {
+        rf_fail(err, RF_NO_SAMPLES, 0, "no samples in %.1f s: the target slept %.0f %% of the time", seconds, off);
+    }
+    if (r->state == RF_EXITED) {
+        rf_hint(err, "it ended before one could be taken");
+    } else if (!a->stopped && !full) {
+        rf_hint(err, "only threads that run are sampled; is it the right process, and busy now?");
+        rf_hint(err, "-i shows where it sleeps");
+    }
     return RF_NO_SAMPLES;
 }
 
@@ -384,7 +403,8 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
     r->state = r->group.member[0].state;
     if (r->ended)
         r->ended(r->ctx);
-    bool started = group_started(&r->group, &never) == RF_OK;
+    never.status = group_started(&r->group, &never);
+    bool started = never.status == RF_OK;
     char *summary = group_summary(&r->group, o->verbose);
     status = finish(r, &unwritten);
     if (!o->quiet)
@@ -405,11 +425,15 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
         if (r->group.member[i].waiting)
             return rf_fail(err, RF_TARGET, 0, "no rayforce runtime came up in %d within %.1f s", r->group.member[i].pid,
                            (double)wall_ns / 1e9);
+    if (!started && r->starting && r->state == RF_EXITED && never.status == RF_NO_SAMPLES) {
+        r->unstarted = never;
+        return RF_OK;
+    }
     if (!started) {
         *err = never;
         return never.status;
     }
-    return account.samples ? RF_OK : no_samples(&account, wall_ns, err);
+    return account.samples ? RF_OK : no_samples(r, &account, wall_ns, err);
 }
 
 int recording_run(struct recording *r)

@@ -49,7 +49,10 @@ struct recording {
     sigset_t ending; /* the signals that mean: finish and write */
     int signals;     /* signalfd(2) for them and SIGUSR1 */
     uint64_t begin_ns, end_ns, first_tick_ns;
-    bool progress;              /* stderr is a terminal */
+    bool progress; /* stderr is a terminal */
+    /* Of a process that was starting: it ended, and its runtime was not up yet. To be reported by the caller, who knows
+     * how it ended; status RF_OK where that is not so. */
+    struct rf_error unstarted;
     enum rf_target_state state; /* at the end; of the first process, where there are several */
 };
 

@@ -147,6 +147,8 @@ static void put_first_line(const struct top_page *page, struct line *line)
     char s[200];
     int n = snprintf(s, sizeof s, "rfprof %d  %.0f s  %.4g Hz%s  %" PRIu64 " samples", page->options->pid, m->all_s,
                      m->rate, m->rate < page->options->rate ? " (lowered: --max-stop)" : "", a->samples);
+    if (a->waited)
+        n += snprintf(s + n, sizeof s - (size_t)n, ", %" PRIu64 " waiting", a->waited);
     if (lost)
         snprintf(s + n, sizeof s - (size_t)n, ", %" PRIu64 " lost%s", lost,
                  a->lost_traced > lost / 2 ? " to another tracer" : "");
@@ -164,6 +166,15 @@ static void put_only_line(const struct top_page *page, struct line *line)
     put_head(page, line, s);
 }
 
+/* Some of them may have ended since. */
+static size_t busy_threads(const struct top_model *m)
+{
+    size_t n = 0;
+    while (n < m->threads->n && m->threads->row[n].since.self_ns)
+        n++;
+    return n;
+}
+
 static void put_cpu_line(const struct top_page *page, struct line *line)
 {
     const struct top_model *m = page->model;
@@ -172,7 +183,8 @@ static void put_cpu_line(const struct top_page *page, struct line *line)
                      percent(m->lately_charged_ns, m->lately_s * 1e9), percent(m->account.charged_ns, m->all_s * 1e9),
                      percent(m->lately_held_ns, m->lately_s * 1e9));
     if (m->account.threads)
-        snprintf(s + n, sizeof s - (size_t)n, "%u thread%s", m->account.threads, m->account.threads == 1 ? "" : "s");
+        snprintf(s + n, sizeof s - (size_t)n, "%u thread%s%s", m->account.threads, m->account.threads == 1 ? "" : "s",
+                 busy_threads(m) > m->account.threads ? " now" : "");
     else
         snprintf(s + n, sizeof s - (size_t)n, "ended");
     put(line, STYLE_PLAIN, s);
@@ -361,6 +373,20 @@ size_t page_rows(const struct top_paper *paper)
     return !paper->height ? SIZE_MAX / 2 : paper->height > head ? paper->height - head : 1;
 }
 
+static void put_no_samples(const struct top_page *page, struct line *line)
+{
+    char s[80];
+    const struct rf_account *a = &page->model->account;
+    if (a->stopped)
+        snprintf(s, sizeof s, "no samples yet: it is stopped (SIGSTOP): kill -CONT %d", page->options->pid);
+    else
+        snprintf(s, sizeof s, "no samples yet: it %s",
+                 (double)a->delay_ns > page->model->all_s * 1e9 / 2 ? "waits for a CPU: the machine is full"
+                                                                    : "sleeps");
+    put(line, STYLE_PLAIN, s);
+    end(line);
+}
+
 void page_draw(const struct top_page *page, const struct top_paper *paper)
 {
     const struct top_model *m = page->model;
@@ -377,8 +403,7 @@ void page_draw(const struct top_page *page, const struct top_paper *paper)
     if (left > 1)
         put_titles(page, &c, &line);
     if (left > 2 && !m->rows->n && !m->account.samples && m->all_s >= 1) {
-        put(&line, STYLE_PLAIN, "no samples yet: it sleeps, or waits for a CPU");
-        end(&line);
+        put_no_samples(page, &line);
     }
     for (size_t i = page->from; left > 2 && i < m->rows->n && i < page->from + n; i++)
         put_row(m, &m->rows->row[i], &c, &line);
@@ -402,6 +427,10 @@ void page_help(const char *found, const struct top_paper *paper)
         "        (shares of what was sampled)",
         "held    how long threads were stopped",
         "        by rfprof, of all time",
+        "waiting looks that found a thread",
+        "        waiting for a CPU",
+        "lost    it did not stop in time;",
+        "        shares are right without it",
         "",
     };
     struct line line = {.paper = paper};

@@ -57,6 +57,20 @@ expect_exit 4 "$RFPROF" -- sh -c 'sleep 0.2; exit 7'
 says 'not a rayforce process'
 says 'itself ended with status 7'
 
+# One that has a runtime's symbols, but ends before it is set up: its own status, and what that means. It waits for its
+# stderr, a full pipe, to be read.
+mkfifo "$scratch/full"
+cat >"$scratch/wait.sh" <<'END'
+exec 3<>"$1"
+dd if=/dev/zero of="$1" bs=4096 oflag=nonblock status=none 2>/dev/null
+(sleep 1; exec cat "$1" >/dev/null) 3>&- &
+exec "$2" 2>&3 3>&-
+END
+expect_exit 2 "$RFPROF" -o "$scratch/out.tsv" -- bash "$scratch/wait.sh" "$scratch/full" "$fakeforce"
+says 'the program ended \(status 2\) before its runtime was up'
+! grep -q 'try again\|does not fit' "$scratch/err" || fail "a verdict on the layout: $(cat "$scratch/err")"
+[ "$(head -n 1 "$scratch/out.tsv")" = "$header" ] || fail "no profile was written"
+
 # No descriptor of ours lives on in it, and no signal is blocked or ignored.
 alike() {
     expect_exit 0 "$@"

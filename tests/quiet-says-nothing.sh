@@ -9,8 +9,11 @@ expect_exit 0 "$RFPROF" -p "$target" -d 0.3
 says 'sampling [0-9]+ at 100 Hz for 0.3 s'
 says '[0-9]+ of [0-9]+ ticks'
 says 'samples lost'
-says 'explained: .*by line, .*by function only, .*runtime.*; .*not decoded, .*not sampled'
+said=$(tr -s ' \n' ' ' <"$scratch/err") # without its line breaks
+[[ $said =~ explained:\ .*by\ line,\ .*by\ function\ only,\ .*runtime.*\;\ .*not\ decoded.*,\ not\ sampled ]] ||
+    fail "what is explained: $said"
 says 'threads were held: p50 .*p99'
+[ "$(grep -v sampling "$scratch/err" | wc -L)" -le 80 ] || fail "a line is wider than 80 columns: $(cat "$scratch/err")"
 expect_exit 0 "$RFPROF" -v -p "0x$(printf %x "$target")" -d 0.3
 says 'found rayforce'
 says 'first tick'

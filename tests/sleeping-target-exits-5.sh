@@ -7,11 +7,19 @@ kill -STOP "$target"
 sleep 0.1
 expect_exit 5 "$RFPROF" -p "$target" -d 0.5 -o "$scratch/x.tsv"
 says 'no samples'
-says 'slept 100 %'
+says 'the target is stopped \(SIGSTOP\)'
+says "kill -CONT $target"
+! grep -q -E 'right process|explained|were held' "$scratch/err" || fail "said too much: $(cat "$scratch/err")"
+expect_exit 5 "$RFPROF" -f table -p "$target" -d 0.2
+[ ! -s "$scratch/out" ] || fail "a table without rows: $(cat "$scratch/out")"
 [ "$(cat "$scratch/x.tsv")" = "$header" ] || fail "not only a header: $(cat "$scratch/x.tsv")"
+expect_exit 0 "$RFPROF" top --batch -p "$target" -d 1.5
+grep -q "no samples yet: it is stopped (SIGSTOP): kill -CONT $target" "$scratch/out" || fail "top: $(cat "$scratch/out")"
+"$RFPROF" check -p "$target" >"$scratch/out" 2>&1
+grep -q "it is stopped (SIGSTOP): kill -CONT $target" "$scratch/out" || fail "check: $(cat "$scratch/out")"
 grep -q '^State:.*T (stopped)' "/proc/$target/status" || fail "the target is no longer stopped"
 kill -CONT "$target"
 
 start_fixture idle
 expect_exit 0 "$RFPROF" -p "$target" -d 2 -o "$scratch/x.tsv"
-says 'the target slept [0-9]+ % of the time'
+says 'the target (slept|waited for a CPU) [0-9]+ % of the time' # where it is others who run, that is said

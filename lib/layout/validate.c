@@ -20,7 +20,6 @@ static enum rf_status disagree(const struct rf_runtime *rt, struct rf_error *err
     rf_fail(err, RF_TARGET, 0, "the layout (%s) does not fit the process: %s", layout, what);
     rf_hint(err, "found: version '%s', build-id %s, %d opcodes", rt->version, rf_image_build_id(rt->image),
             rt->opcodes);
-    rf_hint(err, "if rayforce is still starting, try again in a second");
     return RF_TARGET;
 }
 

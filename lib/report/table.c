@@ -204,7 +204,8 @@ enum rf_status rf_write_table(const struct rf_profile *p, const struct rf_render
         status = rf_fail(err, RF_FAILURE, 0, "out of memory while writing %zu rows", most);
         goto out;
     }
-    put_rows(p, row, place, n, rf_profile_weight_ns(shown), how, to);
+    if (n)
+        put_rows(p, row, place, n, rf_profile_weight_ns(shown), how, to);
     if (n < all)
         fprintf(to, "%zu more row%s: -f tsv writes all\n", all - n, all - n == 1 ? "" : "s");
 out:

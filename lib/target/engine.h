@@ -22,7 +22,8 @@ struct rf_engine_stats {
     uint64_t sampled_ns;    /* CPU time of all samples */
     uint64_t waited;        /* looks that found a thread runnable, but waiting for a CPU: not counted as samples */
     uint64_t lost_exited, lost_timeout, lost_traced, lost_other;
-    struct rf_hist hold; /* from INTERRUPT to DETACH by our clock, less what the thread waited for a CPU */
+    struct rf_hist
+        hold; /* from INTERRUPT to DETACH by our clock, less what it waited for a CPU until it stopped: rf_hold_ns */
 };
 
 struct rf_engine;
@@ -69,6 +70,7 @@ bool rf_engine_looked(const struct rf_engine *e, size_t i, struct rf_looked *out
 struct rf_engine_rest {
     uint64_t pending_ns; /* CPU time that the threads have used since their last samples */
     uint64_t wall_ns;    /* wall-clock time since then, of all */
+    uint64_t delay_ns;   /* for which they waited for a CPU since the engine was opened, of those that are left */
     bool changed;        /* threads have come or gone since the engine was opened */
 };
 struct rf_engine_rest rf_engine_rest(struct rf_engine *e);

@@ -186,8 +186,7 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool 
     bool before = !e->idle && waited_ns > hold.at_ns - e->tick_ns + WAKE_NS; /* we came: it was not running */
     enum copied copied = before ? WAITED : copy_held(e, t, &hold, slept, s);
     rf_resume(&e->stopper, &hold);
-    uint64_t held = rf_now_ns() - hold.from_ns; /* for which it could not run, but for us could have */
-    held -= waited_ns < held ? waited_ns : held;
+    uint64_t held = rf_hold_ns(&hold, rf_now_ns(), waited_ns);
     rf_hist_add(&e->stats.hold, held);
     t->held_ns += held;
     /* Exact now: the thread was switched out, and what it has run since then is not added yet. */
@@ -545,6 +544,7 @@ struct rf_engine_rest rf_engine_rest(struct rf_engine *e)
         rf_thread_read_cpu(&e->watch.threads, t);
         if (t->used_ns > t->charged_ns)
             rest.pending_ns += t->used_ns - t->charged_ns;
+        rest.delay_ns += t->waited_ns - t->opened_waited_ns;
         rest.wall_ns += rf_now_ns() - t->sampled_ns;
     }
     return rest;

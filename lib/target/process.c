@@ -195,6 +195,13 @@ bool rf_process_renew(struct rf_process *p)
     return true;
 }
 
+bool rf_process_stopped(const struct rf_process *p)
+{
+    char stat[1024];
+    const char *state = rf_procfs_read(p->proc_fd, "stat", stat, sizeof stat) ? rf_procfs_stat_field(stat, 3) : NULL;
+    return state && *state == 'T';
+}
+
 uint64_t rf_process_cpu_ns(const struct rf_process *p)
 {
     clockid_t clock;

@@ -121,6 +121,12 @@ void rf_resume(struct rf_stopper *s, const struct rf_hold *hold)
     count(s, -1);
 }
 
+uint64_t rf_hold_ns(const struct rf_hold *hold, uint64_t until_ns, uint64_t waited_ns)
+{
+    uint64_t stopping = hold->at_ns - hold->from_ns;
+    return until_ns - hold->from_ns - (waited_ns < stopping ? waited_ns : stopping);
+}
+
 /* One step towards its release; true when it is free. */
 static bool release(const struct rf_stopper *s, struct rf_pending *p)
 {

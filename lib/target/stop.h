@@ -44,6 +44,10 @@ enum rf_stop_result rf_stop(struct rf_stopper *s, pid_t tid, uint64_t spin_ns, s
 /* The general registers of a held thread. */
 bool rf_stop_registers(const struct rf_hold *hold, union rf_arch_regs *to);
 void rf_resume(struct rf_stopper *s, const struct rf_hold *hold);
+/* For how long a hold that was over at until_ns kept the thread from running. waited_ns: by how much its clock of
+ * waiting for a CPU had moved when it had stopped, counted from some moment before it was asked to. For that long it
+ * would not have run without us either, but only until it stopped: since then it was us. */
+uint64_t rf_hold_ns(const struct rf_hold *hold, uint64_t until_ns, uint64_t waited_ns);
 /* Lets go of pending threads that have stopped meanwhile. True when some are left. */
 bool rf_stop_serve(struct rf_stopper *s);
 

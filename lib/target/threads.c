@@ -135,8 +135,10 @@ static bool keep(const struct rf_threads *ts, struct rf_threads *to, pid_t tid, 
     *born = true;
     *t = (struct rf_thread){.tid = tid, .stat_fd = -1, .sched_fd = -1, .stack_slice = FIRST_STACK};
     t->sampled_ns = rf_now_ns();
-    if (!ts->listed && rf_thread_read_cpu(to, t))
+    if (!ts->listed && rf_thread_read_cpu(to, t)) {
         t->charged_ns = t->used_ns;
+        t->opened_waited_ns = t->waited_ns;
+    }
     to->born += ts->listed;
     return true;
 }

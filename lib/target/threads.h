@@ -33,11 +33,12 @@ struct rf_thread {
     int stat_fd, sched_fd; /* -1: opened for each look */
     bool seen_running;     /* so its state will be asked for again */
     struct rf_look look;
-    uint64_t charged_ns; /* CPU time up to its last sample */
-    uint64_t used_ns;    /* CPU time when last read */
-    uint64_t waited_ns;  /* time spent runnable but waiting for a CPU, likewise */
-    uint64_t runs;       /* how often it was given a CPU, likewise */
-    uint64_t sampled_ns; /* when its last sample was, or when it was first seen */
+    uint64_t charged_ns;       /* CPU time up to its last sample */
+    uint64_t used_ns;          /* CPU time when last read */
+    uint64_t waited_ns;        /* time spent runnable but waiting for a CPU, likewise */
+    uint64_t opened_waited_ns; /* that, when it was first seen */
+    uint64_t runs;             /* how often it was given a CPU, likewise */
+    uint64_t sampled_ns;       /* when its last sample was, or when it was first seen */
     struct rf_sleep sleep;
     uint64_t held_ns;    /* for rf_engine_held_ns */
     uint64_t stack_root; /* 0: not known */
