@@ -15,3 +15,15 @@ sleep 0.2
 [ ! -e "$scratch/x.tsv" ] || fail "it ended the recording"
 wait "$recorder" || fail "exit $?"
 is_tsv "$scratch/x.tsv"
+
+# A shell without job control starts what is in the background with SIGINT ignored: then Ctrl-C is not how it ends.
+"$RFPROF" -p "$target" -f tsv -o "$scratch/y.tsv" 2>"$scratch/err" &
+recorder=$!
+started+=("$recorder")
+for _ in $(seq 100); do
+    grep -q sampling "$scratch/err" && break
+    sleep 0.02
+done
+says 'at 100 Hz until SIGTERM or its end'
+kill -TERM "$recorder"
+wait "$recorder" || [ $? = 5 ] || fail "SIGTERM did not end it well: $(cat "$scratch/err")"
