@@ -92,7 +92,8 @@ static void put_parts(struct flow *f, const struct rf_part part[RF_PARTS], uint6
 static void put_log(FILE *to, const struct rf_account *a)
 {
     if (a->unlogged)
-        fprintf(to, "  no room was left for the times of the last %" PRIu64 " samples: format perf is without them\n", a->unlogged);
+        fprintf(to, "  no room was left for the times of the last %" PRIu64 " samples: format perf is without them\n",
+                a->unlogged);
 }
 
 static void put_cpu(FILE *to, const struct rf_account *a)

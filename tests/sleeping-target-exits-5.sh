@@ -3,8 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 start_fixture ratio
-kill -STOP "$target"
-sleep 0.1
+freeze "$target"
 expect_exit 5 "$RFPROF" -p "$target" -d 0.5 -o "$scratch/x.tsv"
 says 'no samples'
 says 'the target is stopped \(SIGSTOP\)'
