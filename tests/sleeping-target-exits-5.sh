@@ -9,8 +9,10 @@ says 'no samples'
 says 'the target is stopped \(SIGSTOP\)'
 says "kill -CONT $target"
 ! grep -q -E 'right process|explained|were held' "$scratch/err" || fail "said too much: $(cat "$scratch/err")"
-expect_exit 5 "$RFPROF" -f table -p "$target" -d 0.2
-[ ! -s "$scratch/out" ] || fail "a table without rows: $(cat "$scratch/out")"
+for view in line builtin; do
+    expect_exit 5 "$RFPROF" -f table --by $view -p "$target" -d 0.2
+    [ ! -s "$scratch/out" ] || fail "a table without rows: $(cat "$scratch/out")"
+done
 [ "$(cat "$scratch/x.tsv")" = "$header" ] || fail "not only a header: $(cat "$scratch/x.tsv")"
 expect_exit 0 "$RFPROF" top --batch -p "$target" -d 1.5
 grep -q "no samples yet: it is stopped (SIGSTOP): kill -CONT $target" "$scratch/out" || fail "top: $(cat "$scratch/out")"

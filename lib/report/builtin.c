@@ -76,7 +76,8 @@ enum rf_status rf_write_builtin_table(const struct rf_profile *p, const struct r
         return status;
     size_t all = rf_profile_frames(shown), n = how->rows && how->rows < all ? how->rows : all;
     uint64_t all_ns = rf_profile_weight_ns(shown);
-    fprintf(to, "%s total   total ms  builtin%s\n", strong, plain);
+    if (n)
+        fprintf(to, "%s total   total ms  builtin%s\n", strong, plain);
     for (size_t i = 0; i < n; i++) {
         double total = (double)row[i].total_ns;
         fprintf(to, "%5.1f%%  %9.1f  ", all_ns ? 100.0 * total / (double)all_ns : 0.0, total / 1e6);
@@ -87,7 +88,8 @@ enum rf_status rf_write_builtin_table(const struct rf_profile *p, const struct r
     }
     if (n < all)
         fprintf(to, "%zu more row%s: -f tsv writes all\n", all - n, all - n == 1 ? "" : "s");
-    fprintf(to, "%s\n", rf_builtin_note());
+    if (n)
+        fprintf(to, "%s\n", rf_builtin_note());
     free(row);
     rf_profile_free(shown);
     return RF_OK;
