@@ -341,7 +341,11 @@ struct rf_dump_thread {
 
 struct rf_dump {
     pid_t pid;
-    char describe[400];                  /* as rf_session_describe */
+    char describe[400];                  /* as rf_session_describe, with the next four */
+    char release[32], core[32];          /* "2.4.0", or "unknown", and what the core calls itself, or "" */
+    const char *origin;                  /* of the layout: "catalog", "debug-info" or "code" */
+    char layout[256];                    /* the same as a sentence, with what is not established */
+    bool believed;                       /* else the layout is not confirmed, and there are C functions only */
     const struct rf_dump_thread *thread; /* main first */
     size_t n_threads;
     uint64_t hold_max_ns; /* for which any one thread was held */
@@ -363,8 +367,10 @@ struct rf_finding {
 
 /* What was found about the process, in the order of the questions: permission, build-id, symbols, debug
  * information, release, layout, VM, threads. Fills at most max findings, sets *n, and returns RF_OK when it can be
- * profiled, else the status that rf_session_open would have had, with err filled. Stops running threads at most once; a
- * build that the catalog has not and that has no debug information is sampled for up to 0.8 s. */
+ * profiled, or is waited for (a Python that has not imported rayforce: RF_NOTE), else the status that rf_session_open
+ * would have had, with err filled. Running threads are looked at for up to 0.2 s, until the one that has the VM is among
+ * them; where it is not, it sleeps, and every thread is stopped once, as by rf_dump_take. A build that the catalog has
+ * not and that has no debug information is sampled for up to 0.8 s. */
 enum rf_status rf_check(pid_t pid, const struct rf_layout_options *layout, struct rf_finding *findings, size_t max,
                         size_t *n, struct rf_error *err);
 

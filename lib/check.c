@@ -8,8 +8,10 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <time.h>
 
 enum { CALIBRATION_NS = 800000000 };
+enum { LOOKS_AT_RUNNING = 20, LOOKS = 60, LOOK_NS = 10 * 1000000 }; /* for the owner of the VM */
 
 struct report {
     struct rf_finding *v;
@@ -62,37 +64,62 @@ static void say_debug_info(struct report *r, const struct rf_image *image)
     say(r, "debug-info", RF_FINE, "%s%s", own ? "in the file" : path ? "in " : "none", path && !own ? path : "");
 }
 
-/* The thread that owns the VM has it in its thread-local __VM, too, on the releases of the catalog. Where that is takes
- * a register, so threads are stopped, once, those that happen to run. */
-static void say_vm(struct report *r, const struct rf_process *p, const struct rf_runtime *rt)
+/* One look after the other, until a thread has `vm` in its thread-local __VM. Of those that have another there, the last
+ * is in *tid and *own. */
+static bool find_owner(struct rf_engine *engine, const struct rf_process *p, const struct rf_runtime *rt, pid_t *tid,
+                       uint64_t *own)
 {
-    struct rf_engine *engine;
     struct rf_snapshot *const *v;
     struct rf_error ignored;
+    uint64_t vm;
+    size_t n;
+    for (unsigned look = 0; look < LOOKS; look++) {
+        if (look == LOOKS_AT_RUNNING) /* it sleeps, then: all are stopped once, as for a dump */
+            rf_engine_once(engine);
+        else if (look > LOOKS_AT_RUNNING && !rf_engine_left(engine))
+            break;
+        if (rf_engine_tick(engine, &v, &n, &ignored) != RF_OK)
+            break;
+        for (size_t i = 0; i < n; i++) {
+            if (!rf_thread_vm(rt, &p->memory, v[i]->fs_base, &vm) || !vm)
+                continue;
+            *tid = v[i]->tid;
+            *own = vm;
+            if (vm == rt->vm)
+                return true;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+    }
+    return false;
+}
+
+/* The thread that owns the VM has it in its thread-local __VM, too, on the releases of the catalog. Where that is takes
+ * a register, so threads are stopped: those that happen to run, and where the owner is not among them, each once. */
+static void say_vm(struct report *r, const struct rf_process *p, const struct rf_runtime *rt)
+{
+    struct rf_engine *engine = NULL;
+    struct rf_error why = {0};
     struct rf_selector none = {NULL, NULL};
-    uint64_t own = 0, vm = rt->vm;
+    unsigned long long own_vm, vm = rt->vm;
+    uint64_t own = 0;
     pid_t owner = 0;
-    size_t n = 0, i = 0;
     if (rt->vm_in_tls) {
         say(r, "vm", RF_FINE, "thread-local");
         return;
     }
-    if (rf_engine_open(&engine, p, &none, &ignored) == RF_OK) {
-        if (rf_engine_tick(engine, &v, &n, &ignored) != RF_OK)
-            n = 0;
-        while (i < n && !owner) {
-            if (rf_thread_vm(rt, &p->memory, v[i]->fs_base, &own) && own)
-                owner = v[i]->tid;
-            i++;
-        }
-        rf_engine_close(engine);
+    if (!rt->has_vm_tls) {
+        say(r, "vm", RF_FINE, "0x%llx (no thread-local __VM is exported)", vm);
+        return;
     }
-    if (!owner)
-        say(r, "vm", RF_FINE, "0x%llx (thread-local __VM not compared: no thread that has one runs)",
-            (unsigned long long)vm);
+    bool same = rf_engine_open(&engine, p, &none, &why) == RF_OK && find_owner(engine, p, rt, &owner, &own);
+    rf_engine_close(engine);
+    own_vm = own;
+    if (same)
+        say(r, "vm", RF_FINE, "0x%llx, thread-local __VM of thread %d the same", vm, (int)owner);
+    else if (owner)
+        say(r, "vm", RF_BAD, "0x%llx, thread-local __VM of thread %d differs: 0x%llx", vm, (int)owner, own_vm);
     else
-        say(r, "vm", own == vm ? RF_FINE : RF_BAD, "0x%llx, thread-local __VM of thread %d %s0x%llx",
-            (unsigned long long)vm, (int)owner, own == vm ? "the same, " : "differs: ", (unsigned long long)own);
+        say(r, "vm", RF_NOTE, "0x%llx (thread-local __VM not compared: no thread has one that could be read)", vm);
 }
 
 static void say_runtime(struct report *r, const struct rf_process *p, const struct rf_runtime *rt, unsigned builtins)
@@ -134,7 +161,12 @@ enum rf_status rf_check(pid_t pid, const struct rf_layout_options *layout, struc
         goto out;
     const struct rf_image *image = rf_runtime_image(images);
     if (!image) {
+        if (rf_starting_later(images, p)) {
+            say(&r, "release", RF_NOTE, "none yet: a Python that has not imported rayforce; a recording waits for it");
+            goto out;
+        }
         status = rf_no_runtime(p, images, err);
+        rf_hint_inner_pid(p->pid, err);
         say(&r, "release", RF_BAD, "none: no file mapped there has the symbols of a rayforce runtime");
         goto out;
     }
@@ -146,6 +178,11 @@ enum rf_status rf_check(pid_t pid, const struct rf_layout_options *layout, struc
         status = rf_layout_validate(&rt, &p->memory, &builtins, err);
         if (status != RF_OK)
             rf_hint_starting(err);
+    }
+    if (status == RF_TARGET && rf_starting_later(images, p)) {
+        say(&r, "vm", RF_NOTE, "none yet: the runtime is just being set up; a recording waits for it");
+        status = RF_OK;
+        goto out;
     }
     if (status == RF_OK)
         status = rf_calibrate_once(&rt, p, images, CALIBRATION_NS, &verdict, err);

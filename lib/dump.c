@@ -230,8 +230,11 @@ static enum rf_status open_all(struct dumping *d, struct rf_error *err)
 {
     enum rf_verdict verdict;
     enum rf_status status = rf_process_open(&d->process, d->options->pid, err);
-    if (status == RF_OK)
+    if (status == RF_OK) {
         status = rf_starting_find(&d->images, &d->runtime, d->process, &d->options->layout, err);
+        if (status == RF_TARGET && d->images && rf_starting_later(d->images, d->process))
+            rf_hint(err, "it may get a runtime yet: rfprof -p %d waits until it does", (int)d->process->pid);
+    }
     if (status == RF_OK)
         status = rf_calibrate_once(&d->runtime, d->process, d->images, TRIAL_NS, &verdict, err);
     if (status != RF_OK)
@@ -355,6 +358,11 @@ enum rf_status rf_dump_take(struct rf_dump **out, const struct rf_dump_options *
                  d.runtime.layout.release, d.runtime.version, layout, shown->n_threads,
                  shown->n_threads == 1 ? "" : "s");
         shown->pid = d.process->pid;
+        snprintf(shown->release, sizeof shown->release, "%s", d.runtime.layout.release);
+        snprintf(shown->core, sizeof shown->core, "%s", d.runtime.version);
+        snprintf(shown->layout, sizeof shown->layout, "%s", layout);
+        shown->origin = rf_layout_origin(&d.runtime.layout);
+        shown->believed = d.believed;
         shown->hold_max_ns = rf_engine_stats(d.engine)->hold.max;
         *out = shown;
     } else {

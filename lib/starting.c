@@ -21,8 +21,11 @@ enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt
     if (status != RF_OK)
         return status;
     const struct rf_image *image = rf_runtime_image(*images);
-    if (!image)
-        return rf_no_runtime(p, *images, err);
+    if (!image) {
+        status = rf_no_runtime(p, *images, err);
+        rf_hint_inner_pid(p->pid, err);
+        return status;
+    }
     status = rf_layout_choose(rt, image, layout, err);
     if (status != RF_OK)
         return status;

@@ -38,6 +38,11 @@ static bool add_text(json_t *o, const char *key, struct rf_text t)
     return t.n == 0 || add(o, key, text(t));
 }
 
+static struct rf_text terminated(const char *s)
+{
+    return (struct rf_text){s, strlen(s)};
+}
+
 static json_t *finished(json_t *o, bool ok)
 {
     if (ok)
@@ -88,7 +93,10 @@ static json_t *thread(const struct rf_dump_thread *t)
 enum rf_status dump_write_json(const struct rf_dump *d, FILE *to, struct rf_error *err)
 {
     json_t *o = json_object(), *threads = json_array();
-    bool ok = add(o, "pid", json_integer(d->pid)) && add(o, "process", json_string(d->describe));
+    bool ok = add(o, "pid", json_integer(d->pid)) && add(o, "process", json_string(d->describe)) &&
+              add(o, "release", json_string(d->release)) && add_text(o, "core", terminated(d->core)) &&
+              add(o, "layout", json_string(d->layout)) && add(o, "layout_origin", json_string(d->origin)) &&
+              add(o, "layout_confirmed", json_boolean(d->believed));
     for (size_t i = 0; i < d->n_threads && ok; i++)
         ok = json_array_append_new(threads, thread(&d->thread[i])) == 0;
     ok = ok && json_object_set(o, "threads", threads) == 0;

@@ -54,8 +54,11 @@ if [ ! -e "/proc/$pid" ]; then
     says "pid $pid of a container is $target here \\(engine\\): rfprof -p $target"
 fi
 
-# What is in a container and is no rayforce is told apart, too.
+# What is in a container and is no rayforce is told apart, too; and its number may be that of a process here.
 shell=$(child_of "$outer") || exit 1
+same=$(sed -n 's/^NSpid:.*[[:space:]]//p' "/proc/$shell/status")
+! "$RFPROF" -p "$same" -d 1 2>"$scratch/err" || fail "pid $same was sampled"
+says "pid $same of a container is [0-9]+ here"
 expect_exit 4 "$RFPROF" -p "$shell" -d 1
 says 'not a rayforce process'
 says "it is pid 1 of a container: run rfprof outside of that, as root, with pid $shell"

@@ -46,6 +46,8 @@ import json, sys
 d = json.load(open(sys.argv[1]))
 t, = d["threads"]
 assert d["pid"] == t["tid"] == int(sys.argv[2])
+assert d["layout_origin"] == "catalog" and d["layout_confirmed"] is True, d
+assert d["process"].startswith("rayforce %s, core %s (layout: %s)" % (d["release"], d["core"], d["layout"])), d
 assert (t["name"], t["state"], t["wait"]) == ("main", "sleeping", "<sleep>"), t
 f = t["frames"]
 assert [(x["fn"], x["file"], x["line"], x["native"]) for x in f] == [

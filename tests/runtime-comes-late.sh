@@ -13,6 +13,10 @@ PY
 
 start "$scratch/truth" python3 "$scratch/late.py" "$scratch/go" "$B/fixtures/fakeforce.so"
 wait_for "$scratch/truth" waiting
+expect_exit 0 "$RFPROF" check -p "$target"
+grep -q '^note release  *none yet: a Python' "$scratch/out" || fail "check: $(cat "$scratch/out")"
+expect_exit 4 "$RFPROF" dump -p "$target"
+says "it may get a runtime yet: rfprof -p $target waits until it does"
 expect_exit 4 "$RFPROF" -p "$target" -d 0.5 -o "$scratch/never.tsv"
 says "there is no rayforce runtime in $target yet: waiting for it"
 says "no rayforce runtime came up in $target within [0-9.]+ s"

@@ -228,6 +228,16 @@ void rf_layout_describe(const struct rf_layout *l, char *out, size_t n)
         snprintf(out, n, "catalog %s, by %s", l->release, by[l->origin]);
 }
 
+const char *rf_layout_origin(const struct rf_layout *l)
+{
+    static const char *const name[] = {[RF_ORIGIN_NONE] = "none",
+                                       [RF_ORIGIN_BUILD_ID] = "catalog",
+                                       [RF_ORIGIN_FINGERPRINT] = "catalog",
+                                       [RF_ORIGIN_DEBUG_INFO] = "debug-info",
+                                       [RF_ORIGIN_DERIVED] = "code"};
+    return name[l->origin];
+}
+
 const char *rf_off_name(unsigned bit)
 {
     static const char *const names[RF_OFF_COUNT] = {"lines of compiled code", "callers", "lines of text that is walked",

@@ -117,6 +117,8 @@ enum rf_status rf_layout_validate(struct rf_runtime *rt, const struct rf_memory 
 
 /* "catalog 2.4.0, by build-id", "debug info", "derived from the code" */
 void rf_layout_describe(const struct rf_layout *l, char *out, size_t n);
+/* "catalog", "debug-info", "code": where it is from, for programs */
+const char *rf_layout_origin(const struct rf_layout *l);
 /* What users call a part that is off; bit 0 to RF_OFF_COUNT - 1. */
 const char *rf_off_name(unsigned bit);
 

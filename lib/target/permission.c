@@ -103,8 +103,9 @@ static void explain_capable(const struct rf_grounds *g, struct rf_error *err)
     } else if (g->filtered) {
         explain_filter(err);
     } else {
-        rf_hint(err, "CAP_SYS_PTRACE is there, and still the kernel refuses: a security module forbids it");
-        rf_hint(err, "dmesg, or journalctl -k, says which rule of SELinux or AppArmor it was");
+        rf_hint(err, "CAP_SYS_PTRACE is there, and still the kernel refuses: perhaps a security module forbids it, or");
+        rf_hint(err, "the process is in a user namespace in which the capability does not count");
+        rf_hint(err, "dmesg, or journalctl -k, may show a rule of SELinux or AppArmor; else run rfprof on the host");
     }
 }
 

@@ -28,7 +28,6 @@ static enum rf_status no_such(pid_t pid, struct rf_error *err)
 {
     rf_fail(err, RF_TARGET, ESRCH, "there is no process %d", (int)pid);
     rf_hint(err, "`rfprof check` lists the processes that can be profiled");
-    rf_hint_inner_pid(pid, err);
     return RF_TARGET;
 }
 
@@ -139,6 +138,8 @@ enum rf_status rf_process_open(struct rf_process **out, pid_t pid, struct rf_err
     enum rf_status status = identify(p, pid, err);
     if (status == RF_OK)
         status = may_read(p, err);
+    if (status == RF_TARGET || status == RF_PERMISSION)
+        rf_hint_inner_pid(pid, err);
     struct stat exe;
     if (status == RF_OK && fstatat(p->proc_fd, "exe", &exe, 0) == 0) {
         p->exe_dev = exe.st_dev;

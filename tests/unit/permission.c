@@ -88,7 +88,7 @@ static void test_sandboxes(void **state)
     expect(g, "only for this user namespace", "on the host", "seccomp");
     g = fine;
     g.capable = true;
-    expect(g, "a security module forbids it", "journalctl -k", "sudo");
+    expect(g, "perhaps a security module forbids it", "journalctl -k", "sudo");
     g.why = ENOSYS;
     expect(g, "no ptrace(2)", "on the host", "sudo");
     g = fine;
