@@ -320,8 +320,8 @@ enum { RF_DUMP_VALUES = 32, RF_DUMP_DEPTH = 100 }; /* values of a frame; frames 
 struct rf_dump_frame {
     bool native; /* a C function: file as in rows by native, no source */
     struct rf_text fn, file;
-    uint32_t line, col;                /* 1-based; 0: not known */
-    struct rf_text source;             /* the line's text, without the blanks around it; empty: not known */
+    uint32_t line, col;    /* 1-based; 0: not known */
+    struct rf_text source; /* the line's text, without blanks around it and what closes earlier forms; "": not known */
     const struct rf_dump_value *value; /* arguments first */
     size_t n_values, n_left_out;
     const char *no_values; /* why there are none, where they were asked for and there should be; else NULL */
@@ -368,9 +368,9 @@ struct rf_finding {
 /* What was found about the process, in the order of the questions: permission, build-id, symbols, debug
  * information, release, layout, VM, threads. Fills at most max findings, sets *n, and returns RF_OK when it can be
  * profiled, or is waited for (a Python that has not imported rayforce: RF_NOTE), else the status that rf_session_open
- * would have had, with err filled. Running threads are looked at for up to 0.2 s, until the one that has the VM is among
- * them; where it is not, it sleeps, and every thread is stopped once, as by rf_dump_take. A build that the catalog has
- * not and that has no debug information is sampled for up to 0.8 s. */
+ * would have had, with err filled. Running threads are looked at for up to 0.2 s, until the one that has the VM is
+ * among them; where it is not, it sleeps, and every thread is stopped once, as by rf_dump_take. A build that the
+ * catalog has not and that has no debug information is sampled for up to 0.8 s. */
 enum rf_status rf_check(pid_t pid, const struct rf_layout_options *layout, struct rf_finding *findings, size_t max,
                         size_t *n, struct rf_error *err);
 

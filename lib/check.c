@@ -64,8 +64,8 @@ static void say_debug_info(struct report *r, const struct rf_image *image)
     say(r, "debug-info", RF_FINE, "%s%s", own ? "in the file" : path ? "in " : "none", path && !own ? path : "");
 }
 
-/* One look after the other, until a thread has `vm` in its thread-local __VM. Of those that have another there, the last
- * is in *tid and *own. */
+/* One look after the other, until a thread has `vm` in its thread-local __VM. Of those that have another there, the
+ * last is in *tid and *own. */
 static bool find_owner(struct rf_engine *engine, const struct rf_process *p, const struct rf_runtime *rt, pid_t *tid,
                        uint64_t *own)
 {

@@ -43,16 +43,28 @@ static bool writes_formats(unsigned verb)
     return false;
 }
 
+/* Returns how many characters they take. */
+static size_t put_extensions(const struct rf_format *f, char *to, size_t size)
+{
+    size_t used = 0;
+    *to = '\0';
+    for (size_t i = 0; f->extensions[i] && used < size; i++)
+        used += (size_t)snprintf(to + used, size - used, "%s%s", i ? " " : "", f->extensions[i]);
+    return used;
+}
+
 static void formats(FILE *to)
 {
     fputs("\nformats (a terminal gets table, a regular file tsv, anything else folded):\n", to);
+    char extensions[40];
+    size_t width = 0;
     for (const struct rf_format *f = rf_formats(); f->name; f++) {
-        char extensions[40] = "";
-        for (size_t i = 0; f->extensions[i]; i++) {
-            size_t used = strlen(extensions);
-            snprintf(extensions + used, sizeof extensions - used, "%s%s", i ? " " : "", f->extensions[i]);
-        }
-        fprintf(to, "  %-10s %-15s %s\n", f->name, extensions, f->about);
+        size_t n = put_extensions(f, extensions, sizeof extensions);
+        width = n > width ? n : width;
+    }
+    for (const struct rf_format *f = rf_formats(); f->name; f++) {
+        put_extensions(f, extensions, sizeof extensions);
+        fprintf(to, "  %-10s %-*s %s\n", f->name, (int)width, extensions, f->about);
     }
 }
 
@@ -73,7 +85,10 @@ void help_all(FILE *to)
     putc('\n', to);
     for (const struct verb *v = table; v->name; v++)
         fprintf(to, "  %-10s %s\n", v->name, v->about);
-    fprintf(to, "\nrfprof COMMAND --help lists the options of a command; these are those of %s.\n\n", table->name);
+    fprintf(
+        to,
+        "\nrfprof COMMAND --help, or rfprof help COMMAND, lists the options of a command; these are those of %s.\n\n",
+        table->name);
     about_options(to, table->bit);
     if (table->details)
         fprintf(to, "\n%s", table->details);

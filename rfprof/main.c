@@ -31,16 +31,44 @@ static int close_stdout(int status)
     return complain((rf_fail(&err, RF_FAILURE, errno, "cannot write to stdout: %s", strerror(errno)), &err));
 }
 
+static int no_command(const char *name)
+{
+    struct rf_error err;
+    const struct verb *meant = verb_like(name);
+    rf_fail(&err, RF_USAGE, 0, "there is no command '%s'", name);
+    if (meant)
+        rf_hint(&err, "rfprof %s: %s", meant->name, meant->about);
+    rf_hint(&err, "rfprof --help lists commands and options");
+    return complain(&err);
+}
+
+/* "rfprof help", "rfprof help COMMAND": as --help. */
+static int help(const char *name)
+{
+    const struct verb *verb = name ? verb_named(name) : NULL;
+    if (name && !verb)
+        return no_command(name);
+    if (verb)
+        help_verb(stdout, verb);
+    else
+        help_all(stdout);
+    return close_stdout(0);
+}
+
 int main(int argc, char **argv)
 {
     uint64_t started_ns = rf_now_ns();
     occupy_standard_descriptors();
     if (!setlocale(LC_CTYPE, ""))
         setlocale(LC_CTYPE, "C.UTF-8");
+    if (argc > 1 && !strcmp(argv[1], "help"))
+        return help(argv[2]);
     const struct verb *verb = argc > 1 ? verb_named(argv[1]) : verb_named("check");
     bool named = argc > 1 && verb;
     argv += named;
     argc -= named;
+    if (!verb && argv[1][0] != '-' && !parse_pid(argv[1]))
+        return no_command(argv[1]);
     if (!verb)
         verb = verbs_table();
     struct options o;

@@ -2,6 +2,7 @@
 #include "options.h"
 #include "console.h"
 #include "control.h"
+#include "verbs.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -257,8 +258,7 @@ enum {
     DEBUG_FILE,
     DEBUGINFOD,
     BATCH,
-    OWNER,
-    VERSION
+    OWNER
 };
 
 enum { ANY_VERB = -1 };
@@ -273,7 +273,7 @@ static const struct option_row rows[] = {
     {'o', "output", "FILE", "write there, the format by the extension; may be repeated; - is stdout",
      FOR_RECORDING | FOR_REPORT, take_output, "a file name that was not given before, 16 at most", NULL},
     {'f', "format", "NAME", "format of stdout, or of files whose extension says nothing", FOR_RECORDING | FOR_REPORT,
-     take_format, "one of the formats that rfprof --help lists", NULL},
+     take_format, "one of", NULL},
     {'i', "idle", NULL, "wall-clock time: sleeping threads too; they are stopped once and may see EINTR", FOR_RECORDING,
      take_idle, NULL, NULL},
     {BY, "by", "VIEW", "what rows are (default line), see below", FOR_RECORDING | FOR_REPORT | FOR_TOP, take_by,
@@ -312,7 +312,7 @@ static const struct option_row rows[] = {
      NULL},
     {'v', "verbose", NULL, "say what was found and how well it went", FOR_RECORDING, take_verbose, NULL, NULL},
     {'h', "help", NULL, "this text", (unsigned)ANY_VERB, take_help, NULL, NULL},
-    {VERSION, "version", NULL, "the version of rfprof", (unsigned)ANY_VERB, take_version, NULL, NULL},
+    {'V', "version", NULL, "the version of rfprof", (unsigned)ANY_VERB, take_version, NULL, NULL},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -354,6 +354,20 @@ static void expected(const struct option_row *row, char *to, size_t size)
     const struct rf_choice *c = row->choices ? row->choices() : NULL;
     for (size_t i = 0; c && c[i].name && used < size; i++)
         used += (size_t)snprintf(to + used, size - used, "%s%s", i ? ", " : " ", c[i].name);
+    for (const struct rf_format *f = rf_formats(); row->take == take_format && f->name && used < size; f++)
+        used += (size_t)snprintf(to + used, size - used, "%s%s", f == rf_formats() ? " " : ", ", f->name);
+}
+
+/* An option of another command. */
+static int refuse_foreign(const struct option_row *row, const char *verb_name)
+{
+    struct rf_error err;
+    char letter[8] = "";
+    if (row->letter < OPTION_LONG_ONLY)
+        snprintf(letter, sizeof letter, " (-%c)", row->letter);
+    rf_fail(&err, RF_USAGE, 0, "%s takes no --%s%s", verb_name, row->name, letter);
+    rf_hint(&err, "rfprof %s --help lists its options", verb_name);
+    return complain(&err);
 }
 
 /* The option that getopt_long(3) just refused, as the user wrote it. */
@@ -375,9 +389,14 @@ static int refuse(int why, char **argv)
 static int refuse_operand(const char *text)
 {
     pid_t pid = parse_pid(text);
+    struct rf_error err;
+    if (!pid && verb_named(text)) {
+        rf_fail(&err, RF_USAGE, 0, "the command comes first, before all options");
+        rf_hint(&err, "rfprof %s ...", text);
+        return complain(&err);
+    }
     if (!pid)
         return complain_usage("cannot make sense of '%s'", text);
-    struct rf_error err;
     rf_fail(&err, RF_USAGE, 0, "'%s' by itself is not enough", text);
     rf_hint(&err, "to sample process %d: rfprof -p %d", pid, pid);
     return complain(&err);
@@ -421,7 +440,7 @@ int options_parse(struct options *o, unsigned verb, const char *verb_name, int a
             return refuse(letter, argv);
         const struct option_row *row = row_of(letter);
         if (!(row->verbs & verb))
-            return complain_usage("%s takes no --%s", verb_name, row->name);
+            return refuse_foreign(row, verb_name);
         if (!row->take(o, optarg)) {
             expected(row, what, sizeof what);
             return complain_usage("--%s '%s': expected %s", row->name, optarg, what);

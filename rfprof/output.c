@@ -344,5 +344,6 @@ void outputs_note(const struct output *o, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (o[i].chosen && !o[i].terminal)
-            note("%s gets format %s; -f chooses another", o[i].name, o[i].format->name);
+            note("%s gets format %s%s; -f chooses another", o[i].name, o[i].format->name,
+                 o[i].path && !o[i].in_place ? ", its name has no extension of a format" : "");
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+enum { NAME_LONGEST = 16 }; /* of a command */
+
 static const struct verb verbs[] = {
     {"record", "[record] [options] -p PID | -- PROGRAM [ARG...]",
      "sample a live process, or start one (what is done without a command)", FOR_RECORD, verb_record,
@@ -60,4 +62,40 @@ const struct verb *verb_named(const char *name)
         if (!strcmp(v->name, name))
             return v;
     return NULL;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Letters to be put in, taken out or changed to make the one of the other (Levenshtein), row by row. */
+static size_t mistakes(const char *a, const char *b)
+{
+    size_t row[NAME_LONGEST + 1], n = strlen(b);
+    for (size_t k = 0; k <= n; k++)
+        row[k] = k;
+    for (size_t i = 0; a[i]; i++) {
+        size_t corner = row[0]++;
+        for (size_t k = 0; k < n; k++) {
+            size_t changed = corner + (a[i] != b[k]);
+            corner = row[k + 1];
+            row[k + 1] = least(changed, least(row[k], corner) + 1);
+        }
+    }
+    return row[n];
+}
+
+const struct verb *verb_like(const char *name)
+{
+    const struct verb *nearest = NULL;
+    size_t fewest = 3;
+    for (const struct verb *v = verbs; v->name && strlen(name) <= NAME_LONGEST; v++) {
+        size_t n = mistakes(name, v->name);
+        if (n < fewest && n < strlen(v->name) / 2) {
+            fewest = n;
+            nearest = v;
+        }
+    }
+    return nearest;
 }

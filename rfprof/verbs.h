@@ -19,6 +19,8 @@ struct verb {
 const struct verb *verbs_table(void);
 /* NULL: there is no such command. */
 const struct verb *verb_named(const char *name);
+/* The command that a mistyped name may be meant for; NULL: none comes near. */
+const struct verb *verb_like(const char *name);
 
 int verb_record(const struct options *o, uint64_t started_ns);
 int verb_start(const struct options *o, uint64_t started_ns);

@@ -13,14 +13,14 @@ dump_of() { # RELEASE
 process PID: rayforce N, core N (LAYOUT), 1 thread
 
 thread PID (main): sleeping in <sleep>
-  inner (asleep-lib.rfl:4)  (sleep 100000)) ; "quoted"
+  inner (asleep-lib.rfl:4)  (sleep 100000)
   inner (asleep-lib.rfl:3)  (if less (self less more)
   outer (asleep.rfl:2)      (inner n v)
 END
         ) || fail "the plain dump is not as it should be"
     # a second look finds it where the first one left it
     "$RFPROF" dump -l -p "$target" 2>&1 | tail -n +4 | diff - <(cat <<'END'
-  inner (asleep-lib.rfl:4)  (sleep 100000)) ; "quoted"
+  inner (asleep-lib.rfl:4)  (sleep 100000)
       n      i64        1
       more   I64[1000]  0Nl 10 20 30 40 50 60 70 ...
       less   i64        0
@@ -52,7 +52,7 @@ assert (t["name"], t["state"], t["wait"]) == ("main", "sleeping", "<sleep>"), t
 f = t["frames"]
 assert [(x["fn"], x["file"], x["line"], x["native"]) for x in f] == [
     ("inner", "asleep-lib.rfl", 4, False), ("inner", "asleep-lib.rfl", 3, False), ("outer", "asleep.rfl", 2, False)]
-assert f[0]["source"] == '(sleep 100000)) ; "quoted"'
+assert f[0]["source"] == '(sleep 100000)'
 n, more, less, unset = f[0]["values"]
 assert n == {"name": "n", "argument": True, "type": "i64", "text": "1", "cut": False}, n
 assert (more["length"], more["cut"]) == (1000, True), more

@@ -20,7 +20,7 @@ wrong "max-stop '101'" -p 1 --max-stop 101
 wrong "pid '0'" -p 0
 wrong "pid 'me'" -p me
 wrong "pid '99999999999'" -p 99999999999
-wrong "format 'xml'" -p 1 -f xml
+wrong "format 'xml': expected one of table, tsv, folded" -p 1 -f xml
 wrong "output 'a.tsv'" -p 1 -o a.tsv -o a.tsv
 wrong "given before, under another name" -p 1 -o - -o /dev/stdout
 (cd "$scratch" && ln -s . here && expect_exit 2 "$RFPROF" -p 1 -o a.tsv -o here/./a.tsv && says 'under another name') || exit 1
@@ -37,11 +37,15 @@ wrong "no option --nonsense" --nonsense
 wrong "no option -z" -qz
 wrong "rate needs an argument" -r
 wrong "functions takes no argument" --functions=1
-wrong "check takes no --rate" check -r 5
+wrong "check takes no --rate \\(-r\\)" check -r 5
+wrong "rfprof top --help lists its options" top -o cpu.tsv
 wrong "'4242' by itself" 4242
 wrong 'rfprof -p 4242' 4242
 wrong "'4242' by itself" record -d 5 4242
-wrong "sense of 'recrod'" recrod -p 1
+wrong "no command 'recrod'" recrod -p 1
+wrong "rfprof record: " recrod -p 1
+wrong "no command 'flamegraph'" help flamegraph
+wrong 'the command comes first' -q record -p 1
 wrong 'PID is missing' -d 5
 wrong 'PID is missing' record
 # shellcheck disable=SC2016 # $$ is the inner shell, which becomes rfprof

@@ -4,6 +4,8 @@
  * frame, an interpreted lambda's call, or a function that puts another source in force. */
 #include "stack.h"
 
+#include "text.h"
+
 enum { SWITCHES_MAX = 16, SWITCH_WORDS = 64, EXPR_CHARACTERS = 60, SOURCE_BYTES = 240 };
 
 /* Arguments of a builtin among which another is looked for, and C functions that may stand between the two. */
@@ -109,7 +111,7 @@ static struct rf_text text(const char *s)
     return (struct rf_text){s, strlen(s)};
 }
 
-/* Its whole line, without the blanks at its ends; a cut falls between characters. */
+/* Its line, without the blanks at its ends and what closes forms of earlier lines; a cut falls between characters. */
 static struct rf_text source_line(const struct walk *k, const struct rf_source *source, uint32_t line)
 {
     if (!k->w->want_source || !source || line == 0 || line > UINT16_MAX + 1u)
@@ -122,6 +124,7 @@ static struct rf_text source_line(const struct walk *k, const struct rf_source *
         t.s++;
         t.n--;
     }
+    t = rf_own_forms(t);
     if (t.n > SOURCE_BYTES) {
         t.n = SOURCE_BYTES;
         while (t.n && (t.s[t.n] & 0xc0) == 0x80)

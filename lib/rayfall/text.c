@@ -4,6 +4,7 @@
 #include "object.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { SYM_STRINGS = 16, SYM_COUNT = 24 }; /* in g_sym, the same in every 2.x */
 
@@ -51,4 +52,36 @@ bool rf_symbol_read(const struct rf_memory *m, const struct rf_runtime *rt, int6
     return rf_read_i32(m, rt->g_sym + SYM_COUNT, &count) && id >= 0 && id < count &&
            rf_read_u64(m, rt->g_sym + SYM_STRINGS, &strings) && rf_read_u64(m, strings + 8 * (uint64_t)id, &string) &&
            rf_string_read(m, string, RF_NAME_MAX, out);
+}
+
+/* Behind the string that begins at i, or the end. */
+static size_t skip_string(struct rf_text t, size_t i)
+{
+    for (i++; i < t.n && t.s[i] != '"'; i++)
+        i += t.s[i] == '\\';
+    return i + 1;
+}
+
+struct rf_text rf_own_forms(struct rf_text line)
+{
+    size_t open = 0, end = line.n;
+    for (size_t i = 0; i < line.n && line.s[i] != ';';) {
+        if (line.s[i] == '"') {
+            i = skip_string(line, i);
+        } else if (memchr("([{", line.s[i], 3)) {
+            open++;
+            i++;
+        } else if (memchr(")]}", line.s[i], 3) && open == 0) {
+            end = i;
+            break;
+        } else {
+            open -= memchr(")]}", line.s[i], 3) != NULL;
+            i++;
+        }
+    }
+    size_t rest = end;
+    while (rest < line.n && memchr(")]} \t\r", line.s[rest], 6))
+        rest++;
+    bool last = rest == line.n || line.s[rest] == ';';
+    return (struct rf_text){line.s, last ? end : line.n};
 }

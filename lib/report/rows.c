@@ -63,6 +63,19 @@ static int compare_rows(const void *va, const void *vb)
     return c ? c : compare_text(a->frame.process, b->frame.process);
 }
 
+static int compare_both(const void *va, const void *vb)
+{
+    const struct rf_row *a = va, *b = vb;
+    if (a->self_ns == b->self_ns && a->total_ns != b->total_ns)
+        return a->total_ns < b->total_ns ? 1 : -1;
+    return compare_rows(va, vb);
+}
+
+void rf_rows_by_both(struct rf_row *row, size_t n)
+{
+    qsort(row, n, sizeof *row, compare_both);
+}
+
 enum rf_status rf_rows(const struct rf_profile *printable, struct rf_row **out, struct rf_error *err)
 {
     size_t n = rf_profile_frames(printable);

@@ -14,5 +14,7 @@ struct rf_row {
 /* One row for each frame of a printable profile, sorted by self descending, then file, line, fn, col, expr and thread;
  * texts by bytes. *out is malloc'ed, with rf_profile_frames elements. */
 enum rf_status rf_rows(const struct rf_profile *printable, struct rf_row **out, struct rf_error *err);
+/* For people: of rows with the same self, who is responsible for more comes first. */
+void rf_rows_by_both(struct rf_row *row, size_t n);
 
 #endif

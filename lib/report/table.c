@@ -10,14 +10,27 @@
 #include <string.h>
 #include <wchar.h>
 
+#define STRONG "\033[1m"
+#define PLAIN "\033[0m"
+
 /* Columns: in front of the names; between them; of the narrowest name; of a column number and of milliseconds, with
  * their gaps. */
 enum { NUMBERS = 27, GAP = 2, LEAST = 12, COL = 7, MS = 11 };
+
+/* Quotes and backslashes come escaped; nothing parses this table. */
+static bool is_escaped(const char *s, size_t n)
+{
+    return n >= 2 && s[0] == '\\' && (s[1] == '"' || s[1] == '\\');
+}
 
 /* Columns that a character takes; what the locale does not know counts as one. */
 static size_t columns(const char *s, size_t n, size_t *len)
 {
     uint32_t c;
+    if (is_escaped(s, n)) {
+        *len = 2;
+        return 1;
+    }
     *len = rf_utf8(s, n, &c);
     int w = *len ? wcwidth((wchar_t)c) : 1;
     if (!*len)
@@ -33,12 +46,20 @@ static size_t width_of(struct rf_text t)
     return width;
 }
 
+static void put(FILE *to, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        i += is_escaped(s + i, n - i);
+        putc(s[i], to);
+    }
+}
+
 /* Prints at most room columns of t, the beginning or the end of it; ".." stands for what is missing. */
 static size_t put_cut(FILE *to, struct rf_text t, size_t room, bool keep_end)
 {
     size_t width = width_of(t), len;
     if (width <= room) {
-        fwrite(t.s, 1, t.n, to);
+        put(to, t.s, t.n);
         return width;
     }
     size_t skip = 0, end = 0, used = 0;
@@ -47,7 +68,7 @@ static size_t put_cut(FILE *to, struct rf_text t, size_t room, bool keep_end)
             left -= columns(t.s + skip, t.n - skip, &len);
         struct rf_text tail = {t.s + skip, t.n - skip};
         fputs("..", to);
-        fwrite(tail.s, 1, tail.n, to);
+        put(to, tail.s, tail.n);
         return 2 + width_of(tail);
     }
     while (end < t.n) {
@@ -57,7 +78,7 @@ static size_t put_cut(FILE *to, struct rf_text t, size_t room, bool keep_end)
         used += w;
         end += len;
     }
-    fwrite(t.s, 1, end, to);
+    put(to, t.s, end);
     fputs("..", to);
     return used + 2;
 }
@@ -83,6 +104,7 @@ static char *where(const struct rf_frame *f)
 
 /* The names in the rows: process and thread, where they are shown, where, fn and, likewise, expr. */
 struct widths {
+    bool files, names;                       /* are there where, and fn? */
     size_t process, thread, where, fn, expr; /* SIZE_MAX: as the name needs, since nothing follows */
 };
 
@@ -94,8 +116,10 @@ static size_t widest(size_t least, size_t most, size_t width)
 
 /* How wide the first of the name columns is: as its widest name needs, but not to the others' cost; so on with the
  * next. The last has the rest of the terminal. */
-static struct widths fit(const struct rf_row *row, char *const *place, size_t n, unsigned terminal, const bool *extra)
+static struct widths fit(const struct rf_row *row, char *const *place, size_t n, const struct rf_render *how,
+                         const bool *extra)
 {
+    unsigned terminal = how->width;
     bool col = extra[RF_COLUMN_COL], expr = extra[RF_COLUMN_EXPR], apart = extra[RF_COLUMN_THREAD];
     size_t where = 0, fn = 0, thread = 6, process = 7, most = 60;
     size_t taken = (size_t)NUMBERS + GAP + (col ? (size_t)COL : 0) + (expr ? (size_t)GAP : 0) +
@@ -115,8 +139,17 @@ static struct widths fit(const struct rf_row *row, char *const *place, size_t n,
         room = terminal - taken;
     if (terminal)
         most = room * (expr ? 2u : 3u) / 5;
-    struct widths w = {
-        .process = process, .thread = thread, .where = widest(5, most, where), .fn = SIZE_MAX, .expr = SIZE_MAX};
+    struct widths w = {.files = how->view != RF_VIEW_THREAD,
+                       .names = how->view != RF_VIEW_FILE,
+                       .process = process,
+                       .thread = thread,
+                       .where = widest(5, most, where),
+                       .fn = SIZE_MAX,
+                       .expr = SIZE_MAX};
+    if (!w.files || !w.names) {
+        w.where = w.fn = terminal ? room : SIZE_MAX;
+        return w;
+    }
     size_t rest = room > w.where + LEAST ? room - w.where : LEAST;
     if (expr)
         w.fn = widest(2, terminal ? rest / 2 : most, fn);
@@ -136,6 +169,28 @@ static void put_name(FILE *to, struct rf_text name, size_t room, bool keep_end, 
         pad(to, room - used + GAP);
 }
 
+static void put_titles(const struct widths *w, const bool *extra, const struct rf_render *how, FILE *to)
+{
+    bool col = extra[RF_COLUMN_COL], expr = extra[RF_COLUMN_EXPR];
+    bool lines = how->view == RF_VIEW_LINE || how->view == RF_VIEW_EXPR;
+    fprintf(to, "%s  self   total    self ms  %s%s", how->colour ? STRONG : "",
+            extra[RF_COLUMN_POOL_MS] ? "  pool ms  " : "", extra[RF_COLUMN_MAIN_MS] ? "  main ms  " : "");
+    if (extra[RF_COLUMN_PROCESS])
+        put_name(to, text("process"), w->process, false, false);
+    if (extra[RF_COLUMN_THREAD])
+        put_name(to, text("thread"), w->thread, false, false);
+    if (w->files)
+        put_name(to, text(lines ? "where" : "file"), w->where, false, !w->names);
+    if (w->names)
+        put_name(to,
+                 text(how->view == RF_VIEW_QUERY ? "text"
+                      : w->files                 ? "fn"
+                                                 : "thread"),
+                 w->fn, false, !col && !expr);
+    fprintf(to, "%s%s%s%s\n", col ? "  col" : "", col && expr ? "  " : "", expr ? "expr" : "",
+            how->colour ? PLAIN : "");
+}
+
 static void put_rows(const struct rf_profile *p, const struct rf_row *row, char *const *place, size_t n,
                      uint64_t all_ns, const struct rf_render *how, FILE *to)
 {
@@ -144,18 +199,9 @@ static void put_rows(const struct rf_profile *p, const struct rf_row *row, char 
     for (size_t k = rf_columns_shown(p, how, column); k-- > 0;)
         extra[column[k]] = true;
     bool col = extra[RF_COLUMN_COL], expr = extra[RF_COLUMN_EXPR], apart = extra[RF_COLUMN_THREAD];
-    struct widths w = fit(row, place, n, how->width, extra);
-    const char *strong = how->colour ? "\033[1m" : "", *plain = how->colour ? "\033[0m" : "";
-    fprintf(to, "%s  self   total    self ms  %s%s", strong, extra[RF_COLUMN_POOL_MS] ? "  pool ms  " : "",
-            extra[RF_COLUMN_MAIN_MS] ? "  main ms  " : "");
-    if (extra[RF_COLUMN_PROCESS])
-        put_name(to, text("process"), w.process, false, false);
-    if (apart)
-        put_name(to, text("thread"), w.thread, false, false);
-    put_name(to, text(how->view == RF_VIEW_LINE || how->view == RF_VIEW_EXPR ? "where" : "file"), w.where, false,
-             false);
-    put_name(to, text("fn"), w.fn, false, !col && !expr);
-    fprintf(to, "%s%s%s%s\n", col ? "  col" : "", col && expr ? "  " : "", expr ? "expr" : "", plain);
+    struct widths w = fit(row, place, n, how, extra);
+    const char *strong = how->colour ? STRONG : "", *plain = how->colour ? PLAIN : "";
+    put_titles(&w, extra, how, to);
     for (size_t i = 0; i < n; i++) {
         double self = (double)row[i].self_ns, total = (double)row[i].total_ns, all = all_ns ? (double)all_ns : 1.0;
         bool hot = self >= 0.1 * all;
@@ -169,8 +215,10 @@ static void put_rows(const struct rf_profile *p, const struct rf_row *row, char 
             put_name(to, row[i].frame.process, w.process, true, false);
         if (apart)
             put_name(to, row[i].frame.thread, w.thread, false, false);
-        put_name(to, text(place[i]), w.where, true, false);
-        put_name(to, row[i].frame.fn, w.fn, false, !col && !expr);
+        if (w.files)
+            put_name(to, text(place[i]), w.where, true, !w.names);
+        if (w.names)
+            put_name(to, row[i].frame.fn, w.fn, false, !col && !expr);
         if (col)
             fprintf(to, "%5" PRIu32 "%s", row[i].frame.col, expr ? "  " : "");
         if (expr)
@@ -196,6 +244,7 @@ enum rf_status rf_write_table(const struct rf_profile *p, const struct rf_render
     if (status != RF_OK)
         goto out;
     size_t all = rf_profile_frames(shown);
+    rf_rows_by_both(row, all);
     size_t most = how->rows && how->rows < all ? how->rows : all;
     place = calloc(most + 1, sizeof *place);
     while (place && n < most && (place[n] = where(&row[n].frame)))

@@ -2,6 +2,7 @@
 #include "fake_memory.h"
 
 #include "rayfall/source.h"
+#include "rayfall/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -279,9 +280,30 @@ static void more_sources_than_are_kept(void **state)
     assert_true(get(x, nfo[1])->serial > last); /* was dropped and read again */
 }
 
+static void own_forms(const char *line, const char *expected)
+{
+    struct rf_text t = rf_own_forms((struct rf_text){line, strlen(line)});
+    assert_int_equal(t.n, strlen(expected));
+    assert_memory_equal(t.s, expected, t.n);
+}
+
+static void what_closes_earlier_forms(void **state)
+{
+    (void)state;
+    own_forms("(tick x)))", "(tick x)");
+    own_forms("(map heartbeat (til 10)))] ; )", "(map heartbeat (til 10))");
+    own_forms("(like notes \")))\") ; as it is", "(like notes \")))\") ; as it is");
+    own_forms("x) (tick y))", "x) (tick y))");
+    own_forms("(let a [1 2]", "(let a [1 2]");
+    own_forms("\"unfinished ) \\", "\"unfinished ) \\");
+    own_forms(")", "");
+    own_forms("", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_closes_earlier_forms),
         cmocka_unit_test_setup_teardown(texts_and_spans_are_read, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(the_last_match_is_the_live_nodes, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(the_text_at_a_span, open_fixture, close_fixture),

@@ -164,6 +164,10 @@ static void functions_and_files(void **state)
     expect(p, "tsv", (struct rf_render){.view = RF_VIEW_FILE},
            HEADER "\na.rfl\t0\t\t7.000\t7.000\t3\nb.rfl\t0\t\t0.000\t3.000\t2\n");
     expect(p, "folded", (struct rf_render){.view = RF_VIEW_FILE}, "b.rfl;a.rfl 2\na.rfl 1\n");
+    expect(p, "table", (struct rf_render){.view = RF_VIEW_FILE},
+           "  self   total    self ms  file\n"
+           "100.0%  100.0%        7.0  a.rfl\n"
+           "  0.0%   42.9%        0.0  b.rfl\n");
     rf_profile_free(p);
 }
 
