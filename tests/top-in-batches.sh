@@ -12,7 +12,7 @@ pages=$(grep -c "^rfprof $target  " "$scratch/pages")
 [ "$(grep -c '^$' "$scratch/pages")" = "$pages" ] || fail "not one empty line after each page"
 ! grep -q $'[\001-\010\013-\037\177]' "$scratch/pages" || fail "not plain text: $(cat -v "$scratch/pages")"
 ! grep -q ' $' "$scratch/pages" || fail "lines with blanks at their end"
-grep -q -E '% +ratio-lib.rfl:3 +heavy +\(burn 12\)\)\)$' "$scratch/pages" ||
+grep -q -E '% +ratio-lib.rfl:3 +heavy +\(burn 12\)$' "$scratch/pages" ||
     fail "no dearest line: $(cat "$scratch/pages")"
 
 # less than a page's time has a page too; other views

@@ -55,7 +55,7 @@ see "^rfprof $target  .* samples.*\\? help$"
 see '^CPU [0-9]+% .* held [0-9.]+%  1 thread: main'
 see '^last 5 s +all .* by line'
 see '^ \*self +total +self +total +where +fn +source'
-see '[1-9][0-9.]*% +ratio-lib.rfl:3 +heavy +\(burn 12\)\)\)$'
+see '[1-9][0-9.]*% +ratio-lib.rfl:3 +heavy +\(burn 12\)$'
 see 'ratio.rfl:6 +outer +\(inner n 1\)$'
 
 # sorted by self, the dearest line is first; by total, its caller

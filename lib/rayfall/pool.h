@@ -3,10 +3,11 @@
  * Workers run tasks of the main thread's current dispatch and nothing else, and the main thread waits for them: all
  * tasks between the opening and the closing of a dispatch (its window) belong to one line (releases §4: the flag was
  * right in 585 of 585 observations). Threads are copied one after the other, so a worker's sample and the main thread's
- * are joined only where both saw the same window. What a worker used and cannot be joined so waits (waiting.h) for the main
- * thread's next sample inside a window that may be of the same kind: those are a fair draw of the lines it can be for.
- * The kind is told by two C functions: the task, which the worker runs, and the dispatcher, out of which the main thread
- * opened the window. Which go together is seen where the main thread runs tasks itself, and where samples are joined. */
+ * are joined only where both saw the same window. What a worker used and cannot be joined so waits (waiting.h) for the
+ * main thread's next sample inside a window that may be of the same kind: those are a fair draw of the lines it can be
+ * for. The kind is told by two C functions: the task, which the worker runs, and the dispatcher, out of which the main
+ * thread opened the window. Which go together is seen where the main thread runs tasks itself, and where samples are
+ * joined. */
 #ifndef RF_POOL_H
 #define RF_POOL_H
 

@@ -12,8 +12,8 @@ bool rf_string_read(const struct rf_memory *m, uint64_t addr, size_t max, struct
 /* The text of symbol id. */
 bool rf_symbol_read(const struct rf_memory *m, const struct rf_runtime *rt, int64_t id, struct rf_text *out);
 
-/* A line of source without the brackets at its end that close what earlier lines opened, and a comment behind those; all
- * of it, where other text follows them. */
+/* A line of source without the brackets at its end that close what earlier lines opened, and a comment behind those;
+ * all of it, where other text follows them. */
 struct rf_text rf_own_forms(struct rf_text line);
 
 #endif
