@@ -126,8 +126,8 @@ static void keep_frame(struct dumping *d, const struct rf_frame *from, struct rf
                                  .source = keep_text(d, from->source.s, from->source.n)};
 }
 
-/* What a sleeping thread waits for is its innermost frame, of kind "<runtime>". */
-static bool is_wait(const struct rf_frame *f)
+/* What a sleeping thread waits for is its innermost frame, of file "<runtime>". */
+static bool is_runtime(const struct rf_frame *f)
 {
     return f->kind == RF_KIND_RAYFALL && f->file.n == 9 && memcmp(f->file.s, "<runtime>", 9) == 0;
 }
@@ -141,13 +141,16 @@ static void keep_stack(struct dumping *d, const struct rf_snapshot *s, const str
                        struct rf_dump_thread *t)
 {
     size_t n = decoded->n, deep = 0;
-    if (s->asleep && n && is_wait(&decoded->frame[n - 1])) {
+    if (s->asleep && n && is_runtime(&decoded->frame[n - 1])) {
         n--;
         t->wait = keep_text(d, decoded->frame[n].fn.s, decoded->frame[n].fn.n);
     }
     t->idle = decoded->worker && n == 1 && text_is(decoded->frame[0].fn, "<pool idle>");
     if (t->idle)
         n = 0;
+    /* Under no line, the name of a C function is what option native is for. */
+    if (n && is_runtime(&decoded->frame[n - 1]) && decoded->frame[n - 1].fn.n && decoded->frame[n - 1].fn.s[0] != '<')
+        n--;
     struct rf_dump_frame *frame = n ? keep(d, n, sizeof *frame) : NULL;
     t->frame = frame;
     for (size_t i = frame ? n : 0; i-- > 0;) {
@@ -168,12 +171,8 @@ static void keep_stack(struct dumping *d, const struct rf_snapshot *s, const str
         else
             keep_values(d, s, &at, f);
     }
-    if (decoded->worker && decoded->n == 0)
-        t->missing =
-            "it runs a task of a dispatch that the main thread had not begun, or had left, when it was looked at";
 }
 
-/* Where the layout is not believed, only C functions are sure. */
 static void keep_native(struct dumping *d, const struct rf_native_stack *native, struct rf_dump_thread *t)
 {
     const struct rf_frame *f;
@@ -186,7 +185,6 @@ static void keep_native(struct dumping *d, const struct rf_native_stack *native,
     for (size_t i = 0; frame && i < native->n; i++)
         for (size_t k = rf_natives_frames(d->natives, native, i, &f); k-- > 0 && at < n;)
             keep_frame(d, &f[k], &frame[at++]);
-    t->missing = "the layout of this build is not confirmed: C functions only";
 }
 
 static struct rf_dump_thread *thread_of(struct dumping *d, pid_t tid)
@@ -217,9 +215,15 @@ static void see(struct dumping *d, const struct rf_snapshot *s)
     if (d->believed) {
         struct rf_decoded decoded = rf_decode(d->decoder, s, &native);
         keep_stack(d, s, &decoded, t);
+        if (decoded.worker && decoded.n == 0) {
+            t->missing = "it works for the main thread, which was elsewhere when looked at: the line is not known";
+            if (d->options->native)
+                keep_native(d, &native, t);
+        }
         name_thread(d, t, decoded.worker);
     } else {
-        keep_native(d, &native, t);
+        keep_native(d, &native, t); /* only C functions are sure */
+        t->missing = "the layout of this build is not confirmed: C functions only";
         name_thread(d, t, false);
     }
 }

@@ -12,6 +12,7 @@ stacks() {
     grep -qE ';main \(fakeforce[^)]*\);.*outer \(ratio\.rfl:6\);inner \(ratio\.rfl:3\);heavy \(ratio-lib\.rfl:3\);ray_burn_fn \(fakeforce[^)]*\);burn \(fakeforce[^)]*\) [0-9]+$' \
         "$scratch/n.folded" || fail "no such stack: $(head -n 3 "$scratch/n.folded")"
     grep -qE '(vm_exec|ray_eval|call_fn|call_lambda)[^ ]* \(' "$scratch/n.folded" && fail "the interpreter is in it"
+    grep -E '^[^;]*\(<runtime>\);' "$scratch/n.folded" && fail "a second root, over C functions"
     # burn runs nearly all the time, below ratio's three lines
     awk -F '\t' 'NR > 1 { sum += $4; if ($3 == "burn" && $1 ~ /^fakeforce/) burn += $4
             if ($3 == "heavy") heavy = $5; if ($3 == "heavy") own = $4 }

@@ -67,10 +67,21 @@ END
         fail "$1: somebody still listens on the server's port"
 }
 
+# without_samples RELEASE: an empty table has the types that any other has.
+without_samples() {
+    printf '#!/bin/sh\nprintf "file\\tline\\tfn\\tself_ms\\ttotal_ms\\tsamples\\n"\n' >"$scratch/none"
+    chmod +x "$scratch/none"
+    echo "(load \"$root/share/rfprof.rfl\") (set prof-command \"$scratch/none\") (show (prof-stop))" >"$scratch/none.rfl"
+    expect_exit 0 "$rayforce" "$scratch/none.rfl"
+    grep -q 'STR *│ *I64 *│ *STR *│ *F64 *│ *F64 *│ *I64' "$scratch/out" || fail "$1: types: $(cat "$scratch/out" "$scratch/err")"
+    grep -q ' 0 rows' "$scratch/out" || fail "$1: $(cat "$scratch/out")"
+}
+
 seen=
 for version in 2.1.0 2.3.0 2.3.1 2.4.0; do
     rayforce=$(release "$version" 2>"$scratch/fetch.log") || continue
     on_its_own "$version"
+    without_samples "$version"
     two_clients "$version"
     seen="$seen $version"
 done

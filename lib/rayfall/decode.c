@@ -1,6 +1,7 @@
 /* decode.c: puts a thread's Rayfall stack together, from its outermost native frame inwards. */
 #include "decode.h"
 
+#include "doing.h"
 #include "owner.h"
 #include "pool.h"
 #include "result.h"
@@ -207,31 +208,6 @@ static bool keep_texts(struct rf_decoder *d, struct rf_stack *st)
     return true;
 }
 
-/* What the runtime does when no Rayfall line is in progress, by the innermost function on the stack that says so; else
- * that of the innermost C function. */
-static struct rf_text runtime_name(const struct rf_runtime *rt, const struct rf_native_stack *native)
-{
-    static const struct {
-        const char *base, *shown;
-    } known[] = {
-        {"ray_lazy_materialize", NULL}, /* work of some result: its C function tells more than who asked for it */
-        {"ray_sock_send_until", "<ipc write>"}, {"ray_sock_send", "<ipc write>"},
-        {"ipc_read_payload", "<ipc read>"},     {"ray_parse", "<parse>"},
-        {"ray_parse_with_nfo", "<parse>"},      {"parse_expr", "<parse>"},
-        {"ray_sem_wait", "<pool idle>"},        {"worker_loop", "<pool idle>"},
-    };
-    const char *shown = NULL;
-    bool said = false;
-    for (size_t i = 0; i < native->n && !said; i++)
-        for (size_t k = 0; k < sizeof known / sizeof *known && !said; k++) {
-            said = native->frame[i].image == rt->image && rf_symbol_is(native->frame[i].fn.name, known[k].base);
-            shown = said ? known[k].shown : NULL;
-        }
-    for (size_t i = 0; i < native->n && !shown; i++)
-        shown = native->frame[i].fn.name;
-    return text(shown ? shown : "<unwind>");
-}
-
 static void mark_cut_stack(struct rf_stack *st, const struct rf_native_stack *native)
 {
     const char *why = native->end == RF_UNWIND_ROOT        ? "<torn>"
@@ -256,9 +232,12 @@ static void decode_stack(struct rf_decoder *d, const struct rf_snapshot *s, cons
         root = rf_stack_first(st);
     }
     if (!root && whole && d->stats.bare == bare) {
-        struct rf_frame f = {.file = text("<runtime>"), .fn = runtime_name(d->rt, native), .named = true};
+        struct rf_frame f = {.file = text("<runtime>"), .fn = rf_doing(d->rt->image, native), .named = true};
         bool result = d->own && rf_result_explains(&d->result, native, &f);
-        rf_stack_push_root(st, &f);
+        if (result)
+            rf_stack_push_outermost(st, &f);
+        else
+            rf_stack_push_leaf(st, &f); /* what the C functions above it do */
         st->how = result ? RF_BY_A_LINE : RF_BY_RUNTIME;
     } else if (!root || !whole) {
         if (!root)
@@ -274,10 +253,16 @@ static struct rf_decoded give(const struct rf_stack *st, const struct rf_snapsho
 }
 
 /* The stack of another thread is the main thread's, as far as its line and what that calls; behind it come the C
- * functions of its own. */
+ * functions of its own. Where there is no line, they stand on what the runtime does. */
 static void stand_on_main(struct rf_decoder *d, struct rf_stack *st)
 {
     size_t n = d->main.n;
+    if (n > 0 && d->main.how == RF_BY_RUNTIME) {
+        st->frame[0] = d->main.frame[n - 1];
+        st->n = st->n_rayfall = 1;
+        st->how = RF_BY_RUNTIME;
+        return;
+    }
     while (n > 0 && (d->main.frame[n - 1].kind == RF_KIND_NATIVE || d->main.frame[n - 1].kind == RF_KIND_INTERPRETER))
         n--;
     memcpy(st->frame, d->main.frame, n * sizeof *st->frame);

@@ -67,6 +67,19 @@ void rf_stack_push_root(struct rf_stack *st, const struct rf_frame *f)
     insert(st, 0, f);
 }
 
+void rf_stack_push_leaf(struct rf_stack *st, const struct rf_frame *f)
+{
+    insert(st, st->n < RF_FRAMES_MAX ? st->n : RF_FRAMES_MAX - 1, f);
+}
+
+void rf_stack_push_outermost(struct rf_stack *st, const struct rf_frame *f)
+{
+    size_t at = 0;
+    while (at < st->n && st->frame[at].kind != RF_KIND_INTERPRETER)
+        at++;
+    insert(st, at < st->n ? at : 0, f);
+}
+
 void rf_stack_push_below(struct rf_stack *st, const struct rf_frame *f)
 {
     size_t at = st->n;

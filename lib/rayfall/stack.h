@@ -21,6 +21,11 @@ struct rf_stack {
 void rf_stack_push(struct rf_stack *st, const struct rf_frame *f);
 /* Puts a Rayfall frame in front of all others. */
 void rf_stack_push_root(struct rf_stack *st, const struct rf_frame *f);
+/* Puts a Rayfall frame behind all others; when there is no room, in the place of the innermost one. */
+void rf_stack_push_leaf(struct rf_stack *st, const struct rf_frame *f);
+/* Puts a Rayfall frame where the outermost of the interpreter's own functions is, else in front of all others: of a
+ * stack that has no other Rayfall frame. */
+void rf_stack_push_outermost(struct rf_stack *st, const struct rf_frame *f);
 /* Puts a Rayfall frame behind the innermost one and the builtin that that runs, in front of the C functions. */
 void rf_stack_push_below(struct rf_stack *st, const struct rf_frame *f);
 /* The outermost and the innermost Rayfall frame; NULL without one. */

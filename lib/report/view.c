@@ -262,6 +262,15 @@ static bool is_root(const struct rf_profile *p, uint32_t node)
     return kind == RF_KIND_THREAD || kind == RF_KIND_PROCESS;
 }
 
+/* The runtime's frame that only has the name of the C function above it, where that is shown itself. */
+static bool says_it_twice(const struct making *m, const struct rf_frame *f, uint32_t parent)
+{
+    if (!parent || f->kind != RF_KIND_RAYFALL || !is(f->file, "<runtime>") || (f->fn.n && f->fn.s[0] == '<'))
+        return false;
+    enum rf_kind above = rf_profile_frame(m->from, rf_profile_node(m->from, parent).frame).kind;
+    return (above == RF_KIND_NATIVE || above == RF_KIND_INTERPRETER) && shows(m, RF_KIND_NATIVE);
+}
+
 /* The printable node of a node: that of its parent, where the view shows no frame of its own. */
 static uint32_t printable_node(struct making *m, size_t i)
 {
@@ -277,7 +286,8 @@ static uint32_t printable_node(struct making *m, size_t i)
     uint32_t *name = f.kind == RF_KIND_THREAD ? m->thread : f.kind == RF_KIND_PROCESS ? m->process : NULL;
     if (name)
         return keep_name(m, name, i, node.frame) ? parent : UINT32_MAX;
-    if (!shows(m, f.kind) || (m->how->view == RF_VIEW_QUERY && f.kind == RF_KIND_RAYFALL && !root && !f.query.n))
+    if (!shows(m, f.kind) || says_it_twice(m, &f, node.parent) ||
+        (m->how->view == RF_VIEW_QUERY && f.kind == RF_KIND_RAYFALL && !root && !f.query.n))
         return parent;
     uint32_t frame = printable_frame(m, node.frame);
     if (m->plain != m->to && frame != UINT32_MAX)

@@ -74,6 +74,38 @@ static struct rf_profile *forms_of_a_line(void)
     return p;
 }
 
+/* The frame of the runtime that has the name of a C function is left out under that function, and nowhere else. */
+static void the_runtime_is_not_named_twice(void **state)
+{
+    (void)state;
+    struct rf_profile *p = rf_profile_new();
+    struct rf_frame start = {.kind = RF_KIND_NATIVE, .file = text("r"), .fn = text("_start"), .named = true},
+                    leaf = {.kind = RF_KIND_NATIVE, .file = text("c"), .fn = text("poll"), .named = true},
+                    named = form("<runtime>", 0, 0, "poll", ""), reads = form("<runtime>", 0, 0, "<ipc read>", ""),
+                    wait = form("<runtime>", 0, 0, "<poll>", "");
+    named.named = reads.named = wait.named = true;
+    struct rf_frame running[] = {start, leaf, named}, waiting[] = {start, leaf, named, wait},
+                    reading[] = {start, leaf, reads}, joined[] = {named, leaf}, alone[] = {named};
+    add(p, running, 3, 1000000);
+    add(p, waiting, 4, 2000000);
+    add(p, reading, 3, 4000000);
+    add(p, joined, 2, 8000000);
+    expect(p, "folded", (struct rf_render){.native = true},
+           "_start (r);poll (c) 1\n"
+           "_start (r);poll (c);<poll> (<runtime>) 1\n"
+           "_start (r);poll (c);<ipc read> (<runtime>) 1\n"
+           "poll (<runtime>);poll (c) 1\n");
+    expect(p, "folded", (struct rf_render){0},
+           "poll (<runtime>) 2\n"
+           "poll (<runtime>);<poll> (<runtime>) 1\n"
+           "<ipc read> (<runtime>) 1\n");
+    rf_profile_free(p);
+    p = rf_profile_new();
+    add(p, alone, 1, 1000000); /* C functions were not recorded */
+    expect(p, "folded", (struct rf_render){.native = true}, "poll (<runtime>) 1\n");
+    rf_profile_free(p);
+}
+
 static void columns_of_a_line_are_one_row(void **state)
 {
     (void)state;
@@ -314,11 +346,17 @@ static void names_of_one_file_are_one_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_of_a_line_are_one_row),    cmocka_unit_test(expressions_of_a_line_are_rows),
-        cmocka_unit_test(equal_forms_are_sorted_by_column), cmocka_unit_test(columns_come_in_the_order_asked_for),
-        cmocka_unit_test(tables_have_the_columns),          cmocka_unit_test(functions_and_files),
-        cmocka_unit_test(a_query_has_all_that_it_called),   cmocka_unit_test(withheld_texts_are_numbered_as_first_seen),
-        cmocka_unit_test(withheld_text_is_in_no_output),    cmocka_unit_test(full_paths_are_resolved_as_text),
+        cmocka_unit_test(the_runtime_is_not_named_twice),
+        cmocka_unit_test(columns_of_a_line_are_one_row),
+        cmocka_unit_test(expressions_of_a_line_are_rows),
+        cmocka_unit_test(equal_forms_are_sorted_by_column),
+        cmocka_unit_test(columns_come_in_the_order_asked_for),
+        cmocka_unit_test(tables_have_the_columns),
+        cmocka_unit_test(functions_and_files),
+        cmocka_unit_test(a_query_has_all_that_it_called),
+        cmocka_unit_test(withheld_texts_are_numbered_as_first_seen),
+        cmocka_unit_test(withheld_text_is_in_no_output),
+        cmocka_unit_test(full_paths_are_resolved_as_text),
         cmocka_unit_test(names_of_one_file_are_one_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
