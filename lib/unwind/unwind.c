@@ -252,6 +252,30 @@ static bool is_code_without_file(const struct rf_unwinder *u, uint64_t pc)
     return m && m->perms[2] == 'x';
 }
 
+/* The C library ends its rules for clone before the system call, since they would be wrong in the child; so what
+ * posix_spawn(3) and system(3) cost would be under no line. In the parent nothing has been pushed: it is about to
+ * return to the word at sp, which has to be behind a call. */
+static enum step leave_clone(const struct rf_unwinder *u, const struct rf_native *from, struct rf_native *to)
+{
+    static const char *const names[] = {"clone3", "__clone3", "clone", "__clone"};
+    bool clones = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        clones = clones || rf_symbol_is(from->fn.name, names[i]);
+    *to = *from;
+    if (!clones || !rf_snapshot_word(u->snapshot, from->sp, &to->pc))
+        return NO_RULES;
+    unsigned char code[RF_CALL_MAX];
+    const struct rf_image *image = rf_images_at(u->images, to->pc);
+    if (!image || !rf_image_read(image, to->pc - RF_CALL_MAX, code, RF_CALL_MAX) ||
+        !rf_ends_with_call(code, RF_CALL_MAX))
+        return NO_RULES;
+    to->sp += 8;
+    to->reg[RF_RIP] = to->pc;
+    to->reg[RF_RSP] = to->sp;
+    to->known = CALLEE_SAVED | 1 << RF_RSP | 1 << RF_RIP;
+    return STEPPED;
+}
+
 static enum rf_unwind_end walk(struct rf_unwinder *u, const struct rf_snapshot *s, size_t *n)
 {
     struct rf_native *f = u->frame;
@@ -264,7 +288,10 @@ static enum rf_unwind_end walk(struct rf_unwinder *u, const struct rf_snapshot *
     for (*n = 1; *n < RF_NATIVE_MAX; f = &u->frame[(*n)++]) {
         struct rf_native *to = f + 1;
         bool interrupted = p->sigreturn;
-        switch (f->image ? step(u, f, p, to) : NO_RULES) {
+        enum step stepped = f->image ? step(u, f, p, to) : NO_RULES;
+        if (stepped == NO_RULES && *n == 1)
+            stepped = leave_clone(u, f, to);
+        switch (stepped) {
         case STEPPED:
             break;
         case AT_ROOT:
