@@ -179,6 +179,8 @@ static void scan_sections(struct rf_image *image, Elf *elf, const Elf64_Ehdr *eh
             dynsym = s->sh_type == SHT_DYNSYM;
         } else if (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0) {
             image->has_dwarf = true;
+        } else if (strcmp(name, ".plt") == 0) {
+            image->plt = (struct rf_section){s->sh_addr, s->sh_size};
         } else if (strcmp(name, ".eh_frame") == 0) {
             image->eh_frame = (struct rf_section){s->sh_addr, s->sh_size};
         } else if (strcmp(name, ".gnu_debugdata") == 0) {

@@ -74,6 +74,7 @@ struct rf_image {
     struct rf_section symtab, strtab; /* .symtab, else .dynsym; size 0: none */
     struct rf_section shdrs;          /* the section headers: entries of 64 bytes */
     struct rf_section eh_frame;       /* its address, not its offset */
+    struct rf_section plt;            /* its address, not its offset */
     struct rf_section debugdata;      /* .gnu_debugdata: see rf_elf_embedded; size 0: none */
     struct rf_image_late *late;
 };

@@ -56,6 +56,8 @@ bool rf_image_find_base(const struct rf_image *image, const char *base, unsigned
 bool rf_image_function_at(const struct rf_image *image, uint64_t addr, struct rf_symbol *out);
 /* The same by symbols that were moved to a file of their own (debug.h), if that file is here. */
 bool rf_image_separate_at(const struct rf_image *image, uint64_t addr, struct rf_symbol *out);
+/* Is addr in the table of jumps to functions of other files (.plt)? */
+bool rf_image_in_plt(const struct rf_image *image, uint64_t addr);
 /* Where the function that contains addr begins, by the call frame information: for code without symbols. */
 bool rf_image_function_start(const struct rf_image *image, uint64_t addr, uint64_t *start);
 /* A line of the source whose code is at an address, and of which function that was inlined there. */

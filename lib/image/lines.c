@@ -9,6 +9,11 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+bool rf_image_in_plt(const struct rf_image *image, uint64_t addr)
+{
+    return addr - image->bias - image->plt.off < image->plt.size;
+}
+
 bool rf_image_function_start(const struct rf_image *image, uint64_t addr, uint64_t *start)
 {
     struct rf_cfi cfi;

@@ -93,6 +93,8 @@ static struct rf_text name_of(const struct rf_native *f, struct known *k)
         return text(f->fn.name);
     if (image && rf_image_separate_at(image, at, &apart))
         return text(apart.name);
+    if (image && rf_image_in_plt(image, at))
+        return text("[plt]"); /* no function: jumps to those of other files */
     if (image && rf_image_function_start(image, at, &start))
         at = start;
     snprintf(k->address, sizeof k->address, "0x%" PRIx64, image ? at - rf_image_bias(image) : at);
