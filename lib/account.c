@@ -1,14 +1,10 @@
 /* account.c: by what the runtime's part of the account is explained, and why the part that could not be decoded was
  * not. */
 #include "account.h"
+#include "texts.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static bool is(struct rf_text t, const char *s)
-{
-    return t.n == strlen(s) && memcmp(t.s, s, t.n) == 0;
-}
 
 /* Keeps the dearest, in order. */
 static void put(struct rf_part to[RF_PARTS], struct rf_text name, uint64_t ns)
@@ -37,7 +33,7 @@ static struct stack deeper(struct stack parent, const struct rf_frame *f, uint32
 {
     if (f->kind != RF_KIND_RAYFALL || parent.part == RAYFALL)
         return parent;
-    enum part part = is(f->file, "<runtime>") ? RUNTIME : is(f->file, "<unknown>") ? UNKNOWN : RAYFALL;
+    enum part part = rf_text_is(f->file, "<runtime>") ? RUNTIME : rf_text_is(f->file, "<unknown>") ? UNKNOWN : RAYFALL;
     return part == RAYFALL || parent.part == ROOT ? (struct stack){part, frame} : parent;
 }
 
@@ -56,7 +52,7 @@ void rf_account_name(struct rf_account *a, const struct rf_profile *p)
     for (size_t i = 0; stack && ns && i < frames; i++) {
         struct rf_frame f = rf_profile_frame(p, i);
         if (ns[i])
-            put(is(f.file, "<runtime>") ? a->runtime : a->unknown, f.fn, ns[i]);
+            put(rf_text_is(f.file, "<runtime>") ? a->runtime : a->unknown, f.fn, ns[i]);
     }
     free(stack);
     free(ns);

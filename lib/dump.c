@@ -7,6 +7,7 @@
 #include "rayfall/native.h"
 #include "rayfall/owner.h"
 #include "starting.h"
+#include "texts.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -129,12 +130,7 @@ static void keep_frame(struct dumping *d, const struct rf_frame *from, struct rf
 /* What a sleeping thread waits for is its innermost frame, of file "<runtime>". */
 static bool is_runtime(const struct rf_frame *f)
 {
-    return f->kind == RF_KIND_RAYFALL && f->file.n == 9 && memcmp(f->file.s, "<runtime>", 9) == 0;
-}
-
-static bool text_is(struct rf_text t, const char *s)
-{
-    return t.n == strlen(s) && memcmp(t.s, s, t.n) == 0;
+    return f->kind == RF_KIND_RAYFALL && rf_text_is(f->file, "<runtime>");
 }
 
 static void keep_stack(struct dumping *d, const struct rf_snapshot *s, const struct rf_decoded *decoded,
@@ -145,7 +141,7 @@ static void keep_stack(struct dumping *d, const struct rf_snapshot *s, const str
         n--;
         t->wait = keep_text(d, decoded->frame[n].fn.s, decoded->frame[n].fn.n);
     }
-    t->idle = decoded->worker && n == 1 && text_is(decoded->frame[0].fn, "<pool idle>");
+    t->idle = decoded->worker && n == 1 && rf_text_is(decoded->frame[0].fn, "<pool idle>");
     if (t->idle)
         n = 0;
     /* Under no line, the name of a C function is what option native is for. */

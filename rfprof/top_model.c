@@ -1,4 +1,5 @@
 /* top_model.c: what a page of `rfprof top` says. */
+#include "texts.h"
 #include "top.h"
 
 #include <stdlib.h>
@@ -89,17 +90,11 @@ static int compare_costs(const struct rf_cost *a, const struct rf_cost *b, bool 
     return by_total ? (total ? total : self) : (self ? self : total);
 }
 
-static int compare_texts(struct rf_text a, struct rf_text b)
-{
-    int c = memcmp(a.s, b.s, a.n < b.n ? a.n : b.n);
-    return c ? c : (a.n > b.n) - (a.n < b.n);
-}
-
 /* Callers that tie must not change places from page to page. */
 static int compare_names(const struct rf_listed *a, const struct rf_listed *b)
 {
-    int file = compare_texts(a->file, b->file), line = (a->line > b->line) - (a->line < b->line);
-    return file ? file : line ? line : compare_texts(a->fn, b->fn);
+    int file = rf_text_compare(a->file, b->file), line = (a->line > b->line) - (a->line < b->line);
+    return file ? file : line ? line : rf_text_compare(a->fn, b->fn);
 }
 
 static int compare(const void *va, const void *vb, void *ctx)

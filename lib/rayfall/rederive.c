@@ -2,6 +2,7 @@
 #include "rederive.h"
 
 #include "text.h"
+#include "texts.h"
 
 #include <stdlib.h>
 
@@ -242,11 +243,6 @@ static bool call_form(struct walk *w, uint64_t node, const uint64_t *e, size_t n
     }
 }
 
-static bool named(struct rf_text head, const char *name)
-{
-    return head.n == strlen(name) && memcmp(head.s, name, head.n) == 0;
-}
-
 static bool list(struct walk *w, uint64_t node, const uint64_t *e, size_t n)
 {
     struct rf_obj o;
@@ -256,24 +252,24 @@ static bool list(struct walk *w, uint64_t node, const uint64_t *e, size_t n)
         return dynamic_form(w, node);
     if (is_name && !rf_symbol_read(w->m, w->rt, o.len, &head))
         return false;
-    if (head.s && named(head, "set") && n == 3)
+    if (head.s && rf_text_is(head, "set") && n == 3)
         ok = set_form(w, e);
-    else if (head.s && named(head, "let") && n == 3)
+    else if (head.s && rf_text_is(head, "let") && n == 3)
         ok = let_form(w, e);
-    else if (head.s && named(head, "if") && n >= 3)
+    else if (head.s && rf_text_is(head, "if") && n >= 3)
         ok = if_form(w, e, n);
-    else if (head.s && named(head, "do") && n >= 2)
+    else if (head.s && rf_text_is(head, "do") && n >= 2)
         ok = statements(w, e + 1, n - 1);
-    else if (head.s && named(head, "try") && n == 3)
+    else if (head.s && rf_text_is(head, "try") && n == 3)
         ok = try_form(w, e);
-    else if (head.s && named(head, "return") && n <= 2)
+    else if (head.s && rf_text_is(head, "return") && n <= 2)
         ok = return_form(w, e, n);
-    else if (head.s && named(head, "while") && n >= 2)
+    else if (head.s && rf_text_is(head, "while") && n >= 2)
         ok = while_form(w, e, n);
-    else if (head.s && named(head, "times") && n >= 2)
+    else if (head.s && rf_text_is(head, "times") && n >= 2)
         ok = times_form(w, e, n);
     else
-        ok = call_form(w, node, e, n, head.s && named(head, "self"));
+        ok = call_form(w, node, e, n, head.s && rf_text_is(head, "self"));
     free((char *)head.s);
     return ok;
 }

@@ -6,6 +6,7 @@
 
 #include "cache.h"
 #include "text.h"
+#include "texts.h"
 
 #include <stdlib.h>
 
@@ -51,7 +52,7 @@ struct rf_sources {
 
 bool rf_source_unfiled(const struct rf_source *s)
 {
-    return s->file.n == 4 && memcmp(s->file.s, "repl", 4) == 0;
+    return rf_text_is(s->file, "repl");
 }
 
 static uint64_t hash_bytes(uint64_t h, const void *p, size_t n)

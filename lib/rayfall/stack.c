@@ -5,6 +5,7 @@
 #include "stack.h"
 
 #include "text.h"
+#include "texts.h"
 
 enum { SWITCHES_MAX = 16, SWITCH_WORDS = 64, EXPR_CHARACTERS = 60, SOURCE_BYTES = 240 };
 
@@ -197,17 +198,12 @@ static uint64_t source_of_frame(const struct walk *k, size_t frame)
     return k->force[i - 1].nfo;
 }
 
-static bool same_text(struct rf_text a, struct rf_text b)
-{
-    return a.n == b.n && memcmp(a.s, b.s, a.n) == 0;
-}
-
 /* A form that is already innermost says nothing new, nor does one on its line, unless columns tell them apart. */
 static void push_form(struct walk *k, const struct rf_frame *f)
 {
     struct rf_stack *st = k->w->out;
     struct rf_frame *last = rf_stack_last(st);
-    if (last && last->line == f->line && same_text(last->file, f->file) && same_text(last->fn, f->fn)) {
+    if (last && last->line == f->line && rf_text_same(last->file, f->file) && rf_text_same(last->fn, f->fn)) {
         last->col = f->col;
         last->expr = f->expr;
         last->source = f->source;

@@ -2,6 +2,7 @@
  * takes stay empty. */
 #include "builtin.h"
 #include "rows.h"
+#include "texts.h"
 #include "tsv.h"
 #include "view.h"
 
@@ -20,9 +21,7 @@ static int by_total(const void *va, const void *vb)
     const struct rf_row *a = va, *b = vb;
     if (a->total_ns != b->total_ns)
         return a->total_ns < b->total_ns ? 1 : -1;
-    struct rf_text x = a->frame.fn, y = b->frame.fn;
-    int c = memcmp(x.s, y.s, x.n < y.n ? x.n : y.n);
-    return c ? c : (x.n > y.n) - (x.n < y.n);
+    return rf_text_compare(a->frame.fn, b->frame.fn);
 }
 
 static enum rf_status builtin_rows(const struct rf_profile *p, const struct rf_render *how, struct rf_profile **shown,

@@ -3,6 +3,7 @@
  * Samples have several values. The time is the one whose unit is one of time, the profile's default if that is; the
  * number of samples is the one that is counted, else each is one. */
 #include "foreign.h"
+#include "texts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,11 +37,6 @@ static struct rf_text string(const struct foreign *f, int64_t number)
     return (struct rf_text){s->len ? (const char *)s->data : "", s->len};
 }
 
-static bool is(struct rf_text t, const char *s)
-{
-    return t.n == strlen(s) && memcmp(t.s, s, t.n) == 0;
-}
-
 /* Nanoseconds of a unit of time, else 0. */
 static uint64_t unit_ns(struct rf_text unit)
 {
@@ -49,7 +45,7 @@ static uint64_t unit_ns(struct rf_text unit)
         uint64_t ns;
     } units[] = {{"nanoseconds", 1}, {"microseconds", 1000}, {"milliseconds", 1000000}, {"seconds", 1000000000}};
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (is(unit, units[i].name))
+        if (rf_text_is(unit, units[i].name))
             return units[i].ns;
     return 0;
 }
@@ -61,12 +57,12 @@ static void choose_values(struct foreign *f)
     for (size_t i = 0; i < f->from->n_sample_type; i++) {
         const Rfpb__ValueType *t = f->from->sample_type[i];
         struct rf_text type = string(f, t->type), unit = string(f, t->unit);
-        bool default_one = preferred.n && type.n == preferred.n && memcmp(type.s, preferred.s, type.n) == 0;
+        bool default_one = preferred.n && rf_text_same(type, preferred);
         if (unit_ns(unit) && (f->time == SIZE_MAX || default_one)) {
             f->time = i;
             f->scale = unit_ns(unit);
         }
-        if (is(unit, "count") && f->count == SIZE_MAX)
+        if (rf_text_is(unit, "count") && f->count == SIZE_MAX)
             f->count = i;
     }
 }

@@ -1,6 +1,7 @@
 /* rows.c: from the call tree to the rows of a table. */
 #include "rows.h"
 #include "subtree.h"
+#include "texts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,31 +37,25 @@ static void add_up(const struct rf_profile *p, const struct rf_subtree *tree, ui
     }
 }
 
-static int compare_text(struct rf_text a, struct rf_text b)
-{
-    int c = memcmp(a.s, b.s, a.n < b.n ? a.n : b.n);
-    return c ? c : (a.n > b.n) - (a.n < b.n);
-}
-
 static int compare_rows(const void *va, const void *vb)
 {
     const struct rf_row *a = va, *b = vb;
     if (a->self_ns != b->self_ns)
         return a->self_ns < b->self_ns ? 1 : -1;
-    int c = compare_text(a->frame.file, b->frame.file);
+    int c = rf_text_compare(a->frame.file, b->frame.file);
     if (c)
         return c;
     if (a->frame.line != b->frame.line)
         return a->frame.line < b->frame.line ? -1 : 1;
-    c = compare_text(a->frame.fn, b->frame.fn);
+    c = rf_text_compare(a->frame.fn, b->frame.fn);
     if (c)
         return c;
     if (a->frame.col != b->frame.col)
         return a->frame.col < b->frame.col ? -1 : 1;
-    c = compare_text(a->frame.expr, b->frame.expr);
+    c = rf_text_compare(a->frame.expr, b->frame.expr);
     if (c == 0)
-        c = compare_text(a->frame.thread, b->frame.thread);
-    return c ? c : compare_text(a->frame.process, b->frame.process);
+        c = rf_text_compare(a->frame.thread, b->frame.thread);
+    return c ? c : rf_text_compare(a->frame.process, b->frame.process);
 }
 
 static int compare_both(const void *va, const void *vb)

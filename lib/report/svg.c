@@ -10,6 +10,7 @@
 #include "escape.h"
 #include "formats.h"
 #include "subtree.h"
+#include "texts.h"
 #include "view.h"
 
 #include <inttypes.h>
@@ -96,11 +97,6 @@ static void put_json(FILE *to, struct rf_text t)
     putc('"', to);
 }
 
-static bool is(struct rf_text t, const char *s)
-{
-    return t.n == strlen(s) && memcmp(t.s, s, t.n) == 0;
-}
-
 /* --- frames ---------------------------------------------------------------------------------------- */
 
 /* "fn (file:line:col)" and its parts, of which either may be empty; malloc'ed, s is NULL when out of memory. */
@@ -147,7 +143,7 @@ static void hue_of(const struct rf_frame *f, char to[static 4])
     uint32_t hash = UINT32_C(2166136261); /* FNV-1a */
     for (size_t i = 0; i < f->fn.n; i++)
         hash = (hash ^ (unsigned char)f->fn.s[i]) * UINT32_C(16777619);
-    bool grey = is(f->file, "<runtime>") || is(f->file, "<unknown>");
+    bool grey = rf_text_is(f->file, "<runtime>") || rf_text_is(f->file, "<unknown>");
     switch (f->kind) {
     case RF_KIND_RAYFALL:
         snprintf(to, 4, grey ? "g" : "r%" PRIu32, hash % 5);

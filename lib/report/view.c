@@ -4,6 +4,7 @@
  * line and by function, and what is withheld from the output never gets as far as a format. */
 #include "view.h"
 #include "escape.h"
+#include "texts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -73,19 +74,15 @@ unsigned rf_columns_apart(const enum rf_column *column, size_t n)
     return apart;
 }
 
-static bool is(struct rf_text t, const char *s)
-{
-    return t.n == strlen(s) && memcmp(t.s, s, t.n) == 0;
-}
-
 bool rf_unfiled(struct rf_text file)
 {
-    return is(file, "<ipc>") || is(file, "<repl>");
+    return rf_text_is(file, "<ipc>") || rf_text_is(file, "<repl>");
 }
 
 struct rf_text rf_full_path(const char *folder, struct rf_text name)
 {
-    bool as_is = !name.n || name.s[0] == '/' || rf_unfiled(name) || is(name, "<runtime>") || is(name, "<unknown>");
+    bool as_is = !name.n || name.s[0] == '/' || rf_unfiled(name) || rf_text_is(name, "<runtime>") ||
+                 rf_text_is(name, "<unknown>");
     size_t n = as_is ? 0 : strlen(folder);
     char *path = malloc(n + name.n + 2);
     if (!path)
@@ -102,9 +99,9 @@ struct rf_text rf_full_path(const char *folder, struct rf_text name)
         const char *slash = memchr(name.s + i, '/', name.n - i);
         end = slash ? (size_t)(slash - name.s) : name.n;
         struct rf_text part = {name.s + i, end - i};
-        if (!part.n || is(part, "."))
+        if (!part.n || rf_text_is(part, "."))
             continue;
-        if (is(part, "..")) {
+        if (rf_text_is(part, "..")) {
             while (n && path[--n] != '/')
                 ;
             continue;
@@ -265,7 +262,7 @@ static bool is_root(const struct rf_profile *p, uint32_t node)
 /* The runtime's frame that only has the name of the C function above it, where that is shown itself. */
 static bool says_it_twice(const struct making *m, const struct rf_frame *f, uint32_t parent)
 {
-    if (!parent || f->kind != RF_KIND_RAYFALL || !is(f->file, "<runtime>") || (f->fn.n && f->fn.s[0] == '<'))
+    if (!parent || f->kind != RF_KIND_RAYFALL || !rf_text_is(f->file, "<runtime>") || (f->fn.n && f->fn.s[0] == '<'))
         return false;
     enum rf_kind above = rf_profile_frame(m->from, rf_profile_node(m->from, parent).frame).kind;
     return (above == RF_KIND_NATIVE || above == RF_KIND_INTERPRETER) && shows(m, RF_KIND_NATIVE);
