@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <limits.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,12 +100,6 @@ static bool take_format(struct options *o, const char *text)
     return false;
 }
 
-static bool take_idle(struct options *o, const char *text)
-{
-    (void)text;
-    return o->idle = true;
-}
-
 /* The index of a name, of n characters, in a table; -1 when it is not there. */
 static int choice(const struct rf_choice *table, const char *name, size_t n)
 {
@@ -129,26 +124,6 @@ static bool take_functions(struct options *o, const char *text)
     return true;
 }
 
-static bool take_native(struct options *o, const char *text)
-{
-    (void)text;
-    return o->native = true;
-}
-
-static bool take_locals(struct options *o, const char *text)
-{
-    (void)text;
-    return o->locals = true;
-}
-
-#ifdef RF_JANSSON
-static bool take_json(struct options *o, const char *text)
-{
-    (void)text;
-    return o->json = true;
-}
-#endif
-
 /* One that was named before keeps its place. */
 static void add_column(struct options *o, enum rf_column column)
 {
@@ -172,52 +147,10 @@ static bool take_columns(struct options *o, const char *text)
     }
 }
 
-static bool take_threads(struct options *o, const char *text)
-{
-    (void)text;
-    return o->threads = true;
-}
-
-static bool take_no_text(struct options *o, const char *text)
-{
-    (void)text;
-    return o->no_text = true;
-}
-
-static bool take_batch(struct options *o, const char *text)
-{
-    (void)text;
-    return o->batch = true;
-}
-
-static bool take_full_paths(struct options *o, const char *text)
-{
-    (void)text;
-    return o->full_paths = true;
-}
-
-static bool take_no_catalog(struct options *o, const char *text)
-{
-    (void)text;
-    return o->layout.no_catalog = true;
-}
-
-static bool take_no_debug_info(struct options *o, const char *text)
-{
-    (void)text;
-    return o->layout.no_debug_info = true;
-}
-
 static bool take_debug_file(struct options *o, const char *text)
 {
     o->layout.debug_file = text;
     return *text != '\0';
-}
-
-static bool take_debuginfod(struct options *o, const char *text)
-{
-    (void)text;
-    return o->layout.debuginfod = true;
 }
 
 static bool take_quiet(struct options *o, const char *text)
@@ -232,18 +165,6 @@ static bool take_verbose(struct options *o, const char *text)
     (void)text;
     o->quiet = false;
     return o->verbose = true;
-}
-
-static bool take_help(struct options *o, const char *text)
-{
-    (void)text;
-    return o->help = true;
-}
-
-static bool take_version(struct options *o, const char *text)
-{
-    (void)text;
-    return o->version = true;
 }
 
 enum {
@@ -265,54 +186,59 @@ enum { ANY_VERB = -1 };
 
 static const struct option_row rows[] = {
     {'p', "pid", "PID", "the process to sample, decimal or 0x hex; record takes several: PID,PID",
-     FOR_RECORDING | FOR_STOP | FOR_TOP | FOR_CHECK | FOR_DUMP, take_pid, "a process id, decimal or 0x hex", NULL},
+     FOR_RECORDING | FOR_STOP | FOR_TOP | FOR_CHECK | FOR_DUMP, take_pid, "a process id, decimal or 0x hex", NULL, 0},
     {'d', "duration", "SEC", "how long, fractions allowed (default: until Ctrl-C or the target ends)",
-     FOR_RECORDING | FOR_TOP, take_duration, "seconds, more than 0", NULL},
+     FOR_RECORDING | FOR_TOP, take_duration, "seconds, more than 0", NULL, 0},
     {'r', "rate", "HZ", "samples per second and thread, 1 to 10000 (default 100)", FOR_RECORDING | FOR_TOP, take_rate,
-     "a number from 1 to 10000", NULL},
+     "a number from 1 to 10000", NULL, 0},
     {'o', "output", "FILE", "write there, the format by the extension; may be repeated; - is stdout",
-     FOR_RECORDING | FOR_REPORT, take_output, "a file name that was not given before, 16 at most", NULL},
+     FOR_RECORDING | FOR_REPORT, take_output, "a file name that was not given before, 16 at most", NULL, 0},
     {'f', "format", "NAME", "format of stdout, or of files whose extension says nothing", FOR_RECORDING | FOR_REPORT,
-     take_format, "one of", NULL},
+     take_format, "one of", NULL, 0},
     {'i', "idle", NULL, "wall-clock time: sleeping threads too; they are stopped once and may see EINTR", FOR_RECORDING,
-     take_idle, NULL, NULL},
+     NULL, NULL, NULL, offsetof(struct options, idle)},
     {BY, "by", "VIEW", "what rows are (default line), see below", FOR_RECORDING | FOR_REPORT | FOR_TOP, take_by,
-     "one of", rf_views},
-    {'F', "functions", NULL, "short for --by fn", FOR_RECORDING | FOR_REPORT, take_functions, NULL, NULL},
+     "one of", rf_views, 0},
+    {'F', "functions", NULL, "short for --by fn", FOR_RECORDING | FOR_REPORT, take_functions, NULL, NULL, 0},
     {'n', "native", NULL, "the C functions that run, below the Rayfall frames", FOR_RECORDING | FOR_REPORT | FOR_DUMP,
-     take_native, NULL, NULL},
-    {'l', "locals", NULL, "arguments and locals of each function, their beginnings", FOR_DUMP, take_locals, NULL, NULL},
+     NULL, NULL, NULL, offsetof(struct options, native)},
+    {'l', "locals", NULL, "arguments and locals of each function, their beginnings", FOR_DUMP, NULL, NULL, NULL,
+     offsetof(struct options, locals)},
 #ifdef RF_JANSSON
-    {'j', "json", NULL, "as JSON", FOR_DUMP, take_json, NULL, NULL},
+    {'j', "json", NULL, "as JSON", FOR_DUMP, NULL, NULL, NULL, offsetof(struct options, json)},
 #endif
     {COLUMNS, "columns", "LIST", "further columns of tables, see below; commas between them",
-     FOR_RECORDING | FOR_REPORT, take_columns, "names out of", rf_columns},
-    {'t', "threads", NULL, "keep threads apart: roots of stacks, a column of tables", FOR_RECORDING | FOR_REPORT,
-     take_threads, NULL, NULL},
+     FOR_RECORDING | FOR_REPORT, take_columns, "names out of", rf_columns, 0},
+    {'t', "threads", NULL, "keep threads apart: roots of stacks, a column of tables", FOR_RECORDING | FOR_REPORT, NULL,
+     NULL, NULL, offsetof(struct options, threads)},
     {FULL_PATHS, "full-paths", NULL, "file names as seen from the target's working directory",
-     FOR_RECORDING | FOR_REPORT | FOR_TOP, take_full_paths, NULL, NULL},
+     FOR_RECORDING | FOR_REPORT | FOR_TOP, NULL, NULL, NULL, offsetof(struct options, full_paths)},
     {NO_TEXT, "no-text", NULL, "a number in place of text that clients sent", FOR_RECORDING | FOR_REPORT | FOR_TOP,
-     take_no_text, NULL, NULL},
+     NULL, NULL, NULL, offsetof(struct options, no_text)},
     {SNAPSHOT, "snapshot", "SEC", "rewrite the files every SEC seconds, each as a whole", FOR_RECORDING, take_snapshot,
-     "seconds, 0.1 or more", NULL},
+     "seconds, 0.1 or more", NULL, 0},
     {MAX_STOP, "max-stop", "PERCENT", "lower the rate when any thread is held for longer (default 5)",
-     FOR_RECORDING | FOR_TOP, take_max_stop, "a share in percent, 0.01 to 100", NULL},
+     FOR_RECORDING | FOR_TOP, take_max_stop, "a share in percent, 0.01 to 100", NULL, 0},
     {NO_CATALOG, "no-catalog", NULL, "take the layout from debug info or code, also when the release is known",
-     FOR_RECORDING | FOR_TOP | FOR_CHECK | FOR_DUMP, take_no_catalog, NULL, NULL},
+     FOR_RECORDING | FOR_TOP | FOR_CHECK | FOR_DUMP, NULL, NULL, NULL, offsetof(struct options, layout.no_catalog)},
     {NO_DEBUG_INFO, "no-debug-info", NULL, "nor from debug info",
-     FOR_RECORDING | FOR_TOP | FOR_CHECK | FOR_DUMP | FOR_LAYOUT, take_no_debug_info, NULL, NULL},
+     FOR_RECORDING | FOR_TOP | FOR_CHECK | FOR_DUMP | FOR_LAYOUT, NULL, NULL, NULL,
+     offsetof(struct options, layout.no_debug_info)},
     {DEBUG_FILE, "debug-file", "FILE", "the executable's debug info, when it is not where it is looked for",
-     FOR_RECORDING | FOR_TOP | FOR_CHECK | FOR_DUMP | FOR_LAYOUT, take_debug_file, "the name of a file", NULL},
+     FOR_RECORDING | FOR_TOP | FOR_CHECK | FOR_DUMP | FOR_LAYOUT, take_debug_file, "the name of a file", NULL, 0},
     {DEBUGINFOD, "debuginfod", NULL, "ask the servers in DEBUGINFOD_URLS for debug info, for 5 s at most",
-     FOR_RECORDING | FOR_TOP | FOR_CHECK | FOR_DUMP | FOR_LAYOUT, take_debuginfod, NULL, NULL},
-    {BATCH, "batch", NULL, "pages as text, without taking the terminal over", FOR_TOP, take_batch, NULL, NULL},
+     FOR_RECORDING | FOR_TOP | FOR_CHECK | FOR_DUMP | FOR_LAYOUT, NULL, NULL, NULL,
+     offsetof(struct options, layout.debuginfod)},
+    {BATCH, "batch", NULL, "pages as text, without taking the terminal over", FOR_TOP, NULL, NULL, NULL,
+     offsetof(struct options, batch)},
     {OWNER, "owner", "NAME", "whose recording it is (default: the login session's)", FOR_START | FOR_STOP, take_owner,
-     "letters, digits, '.', '-' and '_', 64 at most", NULL},
+     "letters, digits, '.', '-' and '_', 64 at most", NULL, 0},
     {'q', "quiet", NULL, "no status on stderr, only errors", FOR_RECORDING | FOR_REPORT | FOR_STOP, take_quiet, NULL,
-     NULL},
-    {'v', "verbose", NULL, "say what was found and how well it went", FOR_RECORDING, take_verbose, NULL, NULL},
-    {'h', "help", NULL, "this text", (unsigned)ANY_VERB, take_help, NULL, NULL},
-    {'V', "version", NULL, "the version of rfprof", (unsigned)ANY_VERB, take_version, NULL, NULL},
+     NULL, 0},
+    {'v', "verbose", NULL, "say what was found and how well it went", FOR_RECORDING, take_verbose, NULL, NULL, 0},
+    {'h', "help", NULL, "this text", (unsigned)ANY_VERB, NULL, NULL, NULL, offsetof(struct options, help)},
+    {'V', "version", NULL, "the version of rfprof", (unsigned)ANY_VERB, NULL, NULL, NULL,
+     offsetof(struct options, version)},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
@@ -441,7 +367,9 @@ int options_parse(struct options *o, unsigned verb, const char *verb_name, int a
         const struct option_row *row = row_of(letter);
         if (!(row->verbs & verb))
             return refuse_foreign(row, verb_name);
-        if (!row->take(o, optarg)) {
+        if (!row->take) {
+            *(bool *)((char *)o + row->flag) = true;
+        } else if (!row->take(o, optarg)) {
             expected(row, what, sizeof what);
             return complain_usage("--%s '%s': expected %s", row->name, optarg, what);
         }

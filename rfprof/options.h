@@ -50,10 +50,12 @@ struct option_row {
     int letter; /* OPTION_LONG_ONLY and above: none */
     const char *name, *argument, *help;
     unsigned verbs; /* FOR_... of those that take it */
-    /* Takes the argument; false when it makes no sense. What would, is in `expects`. */
+    /* Takes the argument; false when it makes no sense. What would, is in `expects`. NULL: sets the bool of struct
+     * options that is `flag` bytes from its beginning. */
     bool (*take)(struct options *o, const char *argument);
     const char *expects;
     const struct rf_choice *(*choices)(void); /* and the names that it goes on with */
+    size_t flag;
 };
 enum { OPTION_LONG_ONLY = 256 };
 /* The table; *n is set to how many there are. */
