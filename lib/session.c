@@ -164,6 +164,7 @@ enum rf_status rf_session_open(struct rf_session **out, const struct rf_session_
     s->first_ns = s->last_ns = s->checked_ns = rf_now_ns();
     s->about.began_ns = rf_clock_ns(CLOCK_REALTIME);
     rf_ticker_start(&s->ticker, s->first_ns, s->rate, s->first_ns ^ (uint64_t)s->process->pid << 32);
+    rf_engine_expect(s->engine, s->ticker.period_ns);
     *out = s;
     return RF_OK;
 }
@@ -436,6 +437,7 @@ static void look_around(struct rf_session *s, uint64_t now)
     double rate = s->rate * s->options.max_stop_percent / share;
     s->rate = rate > 1 ? rate : 1;
     rf_ticker_set_rate(&s->ticker, now, s->rate);
+    rf_engine_expect(s->engine, s->ticker.period_ns);
 }
 
 enum rf_status rf_session_tick(struct rf_session *s, struct rf_error *err)

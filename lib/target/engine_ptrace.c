@@ -49,6 +49,7 @@ struct rf_engine {
     bool crowded;   /* in the last one they were as many as these CPUs */
     struct rf_stopper stopper;
     struct rf_watch watch;
+    struct rf_late late;
     struct rf_maps maps;
     uint64_t list_ns, maps_ns; /* when they were read */
     bool maps_old, list_old;
@@ -162,6 +163,21 @@ static unsigned go_to(const struct rf_engine *e, unsigned cpu)
     return here;
 }
 
+/* Since its last sample: CPU time, or with sleepers wall-clock time. charged: its clock of CPU time was read. */
+static void weigh(struct rf_engine *e, struct rf_thread *t, struct rf_snapshot *s, bool charged)
+{
+    uint64_t used = charged && t->used_ns > t->charged_ns ? t->used_ns - t->charged_ns : 0;
+    if (e->idle) {
+        s->weight_ns = rf_late_weight(&e->late, &t->put_off, s->time_ns - t->sampled_ns);
+    } else {
+        used = rf_late_weight(&e->late, &t->put_off, used > t->put_off.ns ? used - t->put_off.ns : 0);
+        s->weight_ns = used;
+    }
+    t->charged_ns += used;
+    t->sampled_ns = s->time_ns;
+    e->stats.sampled_ns += used;
+}
+
 /* Its clocks have just been read. slept: it did when it was looked at. */
 static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool slept)
 {
@@ -202,11 +218,7 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool 
     e->stats.lost_other += copied == NOT_COPIED;
     if (copied != COPIED)
         return;
-    uint64_t used = charged && t->used_ns > t->charged_ns ? t->used_ns - t->charged_ns : 0;
-    t->charged_ns += used;
-    e->stats.sampled_ns += used;
-    s->weight_ns = e->idle ? s->time_ns - t->sampled_ns : used;
-    t->sampled_ns = s->time_ns;
+    weigh(e, t, s, charged);
     e->stats.samples++;
     e->n++;
     t->taken = true;
@@ -395,6 +407,7 @@ static bool renew(struct rf_engine *e)
     bool born = false;
     uint64_t now = rf_now_ns();
     if (e->list_old || now - e->list_ns >= LIST_EVERY_NS || rf_threads_count(&e->watch.threads) != e->watch.threads.n) {
+        e->watch.threads.late_ns = e->late.total_ns;
         if (!rf_threads_refresh(&e->watch.threads, &born))
             return false;
         e->list_ns = now;
@@ -440,6 +453,7 @@ enum rf_status rf_engine_tick(struct rf_engine *e, struct rf_snapshot *const **o
     *out = e->slot;
     *n = e->n = e->n_asleep = 0;
     e->n_denied = 0;
+    rf_late_tick(&e->late, rf_now_ns());
     if (!busy && !e->idle && rf_watch_quiet(&e->watch)) {
         e->stats.ticks++;
         e->stats.slept += e->watch.threads.n;
@@ -485,6 +499,11 @@ void rf_engine_stack_root(struct rf_engine *e, pid_t tid, uint64_t cfa)
         t->stack_root = cfa;
     else if (t->stack_slice < RF_STACK_MAX)
         t->stack_slice *= 2;
+}
+
+void rf_engine_expect(struct rf_engine *e, uint64_t period_ns)
+{
+    rf_late_expect(&e->late, period_ns);
 }
 
 void rf_engine_idle(struct rf_engine *e)
@@ -545,7 +564,7 @@ struct rf_engine_rest rf_engine_rest(struct rf_engine *e)
         if (t->used_ns > t->charged_ns)
             rest.pending_ns += t->used_ns - t->charged_ns;
         rest.delay_ns += t->waited_ns - t->opened_waited_ns;
-        rest.wall_ns += rf_now_ns() - t->sampled_ns;
+        rest.wall_ns += rf_now_ns() - t->sampled_ns + (e->idle ? t->put_off.ns : 0);
     }
     return rest;
 }

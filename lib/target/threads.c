@@ -135,6 +135,7 @@ static bool keep(const struct rf_threads *ts, struct rf_threads *to, pid_t tid, 
     *born = true;
     *t = (struct rf_thread){.tid = tid, .stat_fd = -1, .sched_fd = -1, .stack_slice = FIRST_STACK};
     t->sampled_ns = rf_now_ns();
+    t->put_off.seen_ns = ts->late_ns;
     if (!ts->listed && rf_thread_read_cpu(to, t)) {
         t->charged_ns = t->used_ns;
         t->opened_waited_ns = t->waited_ns;
@@ -145,8 +146,12 @@ static bool keep(const struct rf_threads *ts, struct rf_threads *to, pid_t tid, 
 
 bool rf_threads_refresh(struct rf_threads *ts, bool *born)
 {
-    struct rf_threads now = {
-        .task_fd = ts->task_fd, .open = ts->open, .listed = true, .ended = ts->ended, .born = ts->born};
+    struct rf_threads now = {.task_fd = ts->task_fd,
+                             .open = ts->open,
+                             .late_ns = ts->late_ns,
+                             .listed = true,
+                             .ended = ts->ended,
+                             .born = ts->born};
     _Alignas(struct dirent64) char entries[8192];
     size_t at = 0;
     bool fine = true;

@@ -4,6 +4,7 @@
 #define RF_THREADS_H
 
 #include "engine.h"
+#include "late.h"
 
 /* Where a thread sleeps, as its last sample found it. It still sleeps there if it has not been given a CPU since, but
  * for our stop. */
@@ -33,7 +34,8 @@ struct rf_thread {
     int stat_fd, sched_fd; /* -1: opened for each look */
     bool seen_running;     /* so its state will be asked for again */
     struct rf_look look;
-    uint64_t charged_ns;       /* CPU time up to its last sample */
+    uint64_t charged_ns;       /* CPU time that its samples have */
+    struct rf_put_off put_off; /* of the time up to its last sample, by the clock in use */
     uint64_t used_ns;          /* CPU time when last read */
     uint64_t waited_ns;        /* time spent runnable but waiting for a CPU, likewise */
     uint64_t opened_waited_ns; /* that, when it was first seen */
@@ -53,9 +55,10 @@ struct rf_threads {
     size_t n, room;
     unsigned open; /* descriptors kept open */
     int task_fd;
-    uint64_t ended; /* how many have been seen to have gone */
-    uint64_t born;  /* or to have come, since the first listing */
-    bool listed;    /* once: whatever a thread that appears later has used, it used since */
+    uint64_t ended;   /* how many have been seen to have gone */
+    uint64_t born;    /* or to have come, since the first listing */
+    uint64_t late_ns; /* of the engine's ticks so far */
+    bool listed;      /* once: whatever a thread that appears later has used, it used since */
 };
 
 bool rf_threads_open(struct rf_threads *ts, const struct rf_process *p);
