@@ -6,6 +6,9 @@
  * (PR_SET_PDEATHSIG); at its death the kernel lets go of whatever it traced. Ctrl-Z, SIGSTOP and SIGKILL of our
  * process, at any instant, never reach a hold.
  *
+ * On a busy machine a tracer that is put off its CPU in a hold makes that milliseconds long. So the holder has a
+ * real-time priority (sched(7)) where it is permitted: what it does is short, and it sleeps in between.
+ *
  * It also shares the creator's thread-local storage, errno included. So while it does a job the creator waits,
  * with signals blocked; and what it does between jobs makes no call into libc. */
 #ifndef RF_HOLDER_H
