@@ -479,7 +479,7 @@ static void account_for_rest(struct rf_session *s, struct rf_account *a)
     struct rf_engine_rest rest = rf_engine_rest(s->engine);
     uint64_t charged = rf_process_cpu_ns(s->process);
     uint64_t waiting = s->calibration || !s->decoder ? 0 : rf_decoder_waiting_ns(s->decoder);
-    bool gone = s->state != RF_RUNNING || charged < e->opened_cpu_ns;
+    bool gone = s->state == RF_EXECED || charged < e->opened_cpu_ns; /* the clock lasts until the parent has waited */
     if (!gone)
         a->charged_ns = charged - e->opened_cpu_ns;
     a->delay_ns = rest.delay_ns;

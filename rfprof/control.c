@@ -232,8 +232,17 @@ int control_ask(int connection, const struct control_message *m, int at_most_ms)
     memcpy(CMSG_DATA(c), fd, sizeof fd);
     unsigned char code;
     struct pollfd wait = {connection, POLLIN, 0};
-    if (sendmsg(connection, &h, MSG_NOSIGNAL) < 0 || poll(&wait, 1, at_most_ms) <= 0 ||
-        recv(connection, &code, 1, 0) != 1)
-        return -1;
-    return code;
+    if (sendmsg(connection, &h, MSG_NOSIGNAL) < 0)
+        return CONTROL_GONE;
+    if (poll(&wait, 1, at_most_ms) <= 0)
+        return CONTROL_SILENT;
+    return recv(connection, &code, 1, 0) == 1 ? code : CONTROL_GONE;
+}
+
+pid_t control_recorder(int connection)
+{
+    struct ucred peer = {0};
+    socklen_t size = sizeof peer;
+    getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size); /* of listen(2), socket(7) */
+    return peer.pid;
 }

@@ -55,9 +55,12 @@ void control_answer(int connection, int code);
 
 /* For the others. -1: nobody listens. */
 int control_connect(const struct control_place *p);
-/* Sends the wish with our stdout and stderr, and waits for the answer: the exit code; -1 when the recorder ended
- * without one, or not within so many milliseconds (-1: any). */
+enum { CONTROL_GONE = -1, CONTROL_SILENT = -2 };
+/* Sends the wish with our stdout and stderr, and waits for the answer: the exit code; CONTROL_GONE when the recorder
+ * ended without one, CONTROL_SILENT when there was none within so many milliseconds (-1: any). */
 int control_ask(int connection, const struct control_message *m, int at_most_ms);
+/* Whose connection it is: the recorder's process. */
+pid_t control_recorder(int connection);
 
 /* Whose recordings the caller's are, when he does not say: those of his login session. */
 void control_default_owner(char owner[static OWNER_MAX + 1]);

@@ -1,12 +1,11 @@
 /* launch.c: starts a program, and is what a good parent is to it. */
 #include "launch.h"
-#include "signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <poll.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -61,7 +60,7 @@ enum rf_status launch_prepare(struct launch *l, char *const *command, struct rf_
 {
     int go[2] = {-1, -1}, failed[2] = {-1, -1};
     pid_t parent = getpid();
-    *l = (struct launch){.pid = -1, .command = command, .go = -1, .failed = -1};
+    *l = (struct launch){.pid = -1, .command = command, .go = -1, .failed = -1, .pidfd = -1};
     if (pipe2(go, O_CLOEXEC) == 0 && pipe2(failed, O_CLOEXEC) == 0)
         l->pid = fork();
     int why = errno;
@@ -71,6 +70,7 @@ enum rf_status launch_prepare(struct launch *l, char *const *command, struct rf_
     }
     l->go = go[1];
     l->failed = failed[0];
+    l->pidfd = l->pid > 0 ? (int)syscall(SYS_pidfd_open, l->pid, 0) : -1; /* close-on-exec */
     if (go[0] >= 0)
         close(go[0]);
     if (failed[1] >= 0)
@@ -95,13 +95,41 @@ enum rf_status launch_go(struct launch *l, struct rf_error *err)
     return RF_TARGET;
 }
 
-void launch_signal(const struct launch *l, int number, bool sent)
+/* A handler finds its program nowhere else. */
+static volatile int passed_to = -1;
+
+static bool has_ended(int pidfd)
 {
-    if (sent)
-        kill(l->pid, number);
+    siginfo_t end = {.si_pid = 0};
+    return waitid(P_PIDFD, (id_t)pidfd, &end, WEXITED | WNOHANG | WNOWAIT) < 0 || end.si_pid != 0;
 }
 
-int launch_wait(struct launch *l, int signals)
+static void pass_on(int number, siginfo_t *from, void *context)
+{
+    (void)context;
+    int saved = errno;
+    if (has_ended(passed_to)) {
+        signal(number, SIG_DFL);
+        raise(number);
+    } else if (from->si_code <= 0) { /* SI_USER, SI_QUEUE, SI_TKILL; the kernel's are above (sigaction(2)) */
+        syscall(SYS_pidfd_send_signal, passed_to, number, NULL, 0);
+    }
+    errno = saved;
+}
+
+void launch_pass_on(const struct launch *l, const sigset_t *signals)
+{
+    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+    if (l->pidfd < 0)
+        return;
+    passed_to = l->pidfd;
+    for (int s = 1; s < NSIG; s++)
+        if (sigismember(signals, s) == 1)
+            sigaction(s, &action, NULL);
+    sigprocmask(SIG_UNBLOCK, signals, NULL);
+}
+
+int launch_wait(struct launch *l)
 {
     int status = 0;
     if (l->go >= 0)
@@ -109,18 +137,6 @@ int launch_wait(struct launch *l, int signals)
     if (l->failed >= 0)
         close(l->failed);
     l->go = l->failed = -1;
-    int pidfd = l->pid > 0 ? (int)syscall(SYS_pidfd_open, l->pid, 0) : -1;
-    struct pollfd fds[] = {{pidfd, POLLIN, 0}, {signals, POLLIN, 0}};
-    while (pidfd >= 0 && !fds[0].revents) {
-        bool sent;
-        if (poll(fds, 2, -1) <= 0 || !fds[1].revents)
-            continue;
-        int number = signals_next_sent(signals, &sent);
-        if (number && number != SIGUSR1)
-            launch_signal(l, number, sent);
-    }
-    if (pidfd >= 0)
-        close(pidfd);
     while (l->pid > 0 && waitpid(l->pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (l->code)

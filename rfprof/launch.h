@@ -11,11 +11,14 @@
 
 #include "rfprof.h"
 
+#include <signal.h>
+
 struct launch {
     pid_t pid;
     char *const *command;
     int go;        /* a byte written here lets the child execute the program */
     int failed;    /* the child's errno, where it could not; ends without one when it did */
+    int pidfd;     /* of the child; -1 without one */
     bool released; /* it executes the program */
     int code;      /* what a shell would return for that: 127 not found, 126 not to be executed; else 0 */
 };
@@ -24,11 +27,12 @@ struct launch {
 enum rf_status launch_prepare(struct launch *l, char *const *command, struct rf_error *err);
 /* Lets the child execute the program. RF_TARGET, and l->code set, when it could not. */
 enum rf_status launch_go(struct launch *l, struct rf_error *err);
-/* Passes on a signal that was sent to us alone. One of the terminal, or of its end, has reached the program too. */
-void launch_signal(const struct launch *l, int number, bool sent);
-/* Waits for the end of the program; signals that are read from the descriptor `signals` (signals.h; -1: none) are
- * passed on meanwhile. Returns its exit status, or 128 and the number of the signal that ended it. Where the program
- * was not started, the child is ended, and l->code is what comes back. */
-int launch_wait(struct launch *l, int signals);
+/* From here on these signals, which are blocked, are for the program to decide about, whatever we are doing: those that
+ * were sent to us alone are passed on, those of the terminal, or of its end, have reached it too. Once it has ended
+ * they do to us what they do by default. For one program at a time. */
+void launch_pass_on(const struct launch *l, const sigset_t *signals);
+/* Waits for the end of the program. Returns its exit status, or 128 and the number of the signal that ended it. Where
+ * the program was not started, the child is ended, and l->code is what comes back. */
+int launch_wait(struct launch *l);
 
 #endif

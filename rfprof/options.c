@@ -30,7 +30,7 @@ static bool number(const char *text, double least, double most, double *to)
     if (!isdigit((unsigned char)text[0]) && text[0] != '.')
         return false;
     *to = strtod(text, &end);
-    return !*end && isfinite(*to) && *to >= least && *to <= most;
+    return !strpbrk(text, "xX") && !*end && isfinite(*to) && *to >= least && *to <= most;
 }
 
 static bool take_pid(struct options *o, const char *text)
@@ -312,7 +312,7 @@ static int refuse(int why, char **argv)
     return complain_usage("there is no option %s", argv[optind - 1]);
 }
 
-static int refuse_operand(const char *text)
+static int refuse_operand(const char *text, unsigned verb, const char *verb_name)
 {
     pid_t pid = parse_pid(text);
     struct rf_error err;
@@ -324,7 +324,10 @@ static int refuse_operand(const char *text)
     if (!pid)
         return complain_usage("cannot make sense of '%s'", text);
     rf_fail(&err, RF_USAGE, 0, "'%s' by itself is not enough", text);
-    rf_hint(&err, "to sample process %d: rfprof -p %d", pid, pid);
+    if (verb == FOR_RECORD)
+        rf_hint(&err, "to sample process %d: rfprof -p %d", pid, pid);
+    else if (verb & (FOR_START | FOR_STOP | FOR_TOP | FOR_CHECK | FOR_DUMP))
+        rf_hint(&err, "if process %d is meant: rfprof %s -p %d", pid, verb_name, pid);
     return complain(&err);
 }
 
@@ -385,7 +388,7 @@ int options_parse(struct options *o, unsigned verb, const char *verb_name, int a
         return complain_usage("--columns: rows by builtin have columns of their own");
     if ((verb & (FOR_LAYOUT | FOR_REPORT | FOR_COMPLETION)) && optind < argc)
         o->file = argv[optind++];
-    return optind < argc ? refuse_operand(argv[optind]) : check_command(o, verb, verb_name);
+    return optind < argc ? refuse_operand(argv[optind], verb, verb_name) : check_command(o, verb, verb_name);
 }
 
 struct rf_render options_render(const struct options *o)

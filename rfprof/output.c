@@ -104,10 +104,10 @@ static bool may_replace(const char *folder, const struct stat *file)
 
 static enum rf_status prepare_file(struct output *o, struct stat *st, struct rf_error *err)
 {
-    bool exists = stat(o->name, st) == 0;
+    bool exists = stat(o->name, st) == 0, folder_meant = o->name[strlen(o->name) - 1] == '/';
     if (!exists && errno != ENOENT)
         return cannot_write(err, o, errno);
-    if (exists && S_ISDIR(st->st_mode))
+    if (folder_meant || (exists && S_ISDIR(st->st_mode)))
         return cannot_write(err, o, EISDIR);
     if (exists && !S_ISREG(st->st_mode)) {
         /* as given: what /proc/self/fd/N links to is no path */

@@ -6,16 +6,18 @@
 
 #include <unistd.h>
 
+struct launched {
+    struct recording *recording;
+    struct launch launch;
+};
+
+/* From here on the program decides whether a signal is its end; the recording ends with it. */
 static enum rf_status go(void *ctx, struct rf_error *err)
 {
-    return launch_go(ctx, err);
-}
-
-/* The program decides whether a signal is its end; the recording ends with it. */
-static bool pass_on(void *ctx, int number, bool sent)
-{
-    launch_signal(ctx, number, sent);
-    return false;
+    struct launched *l = ctx;
+    enum rf_status status = launch_go(&l->launch, err);
+    launch_pass_on(&l->launch, &l->recording->ending);
+    return status;
 }
 
 /* Returns the exit code. */
@@ -32,25 +34,23 @@ static int tell_unstarted(const struct rf_error *why, int its)
 /* The recording may be over before the program is (-d): it goes on, and rfprof waits for it, as time(1) does. */
 static int launch(struct recording *r, char *const *command)
 {
-    struct launch l;
+    struct launched l = {.recording = r};
     struct rf_error err;
-    if (launch_prepare(&l, command, &err) != RF_OK)
+    if (launch_prepare(&l.launch, command, &err) != RF_OK)
         return complain(&err);
-    r->options->pid = l.pid;
+    r->options->pid = l.launch.pid;
     r->starting = true;
     r->to_stderr = true;
     r->ctx = &l;
     r->opened = go;
-    r->signalled = pass_on;
     int code = recording_run(r);
-    if (l.released && r->state == RF_RUNNING && !r->options->quiet)
+    if (l.launch.released && r->state == RF_RUNNING && !r->options->quiet)
         note("the program goes on");
-    int its = launch_wait(&l, r->signals);
-    recording_close(r);
-    if (code && its && l.released)
+    int its = launch_wait(&l.launch);
+    if (code && its && l.launch.released)
         note("the program itself ended with status %d", its);
-    if (l.code || code || r->unstarted.status == RF_OK)
-        return l.code ? l.code : code ? code : its;
+    if (l.launch.code || code || r->unstarted.status == RF_OK)
+        return l.launch.code ? l.launch.code : code ? code : its;
     return tell_unstarted(&r->unstarted, its);
 }
 
@@ -62,7 +62,5 @@ int verb_record(const struct options *o, uint64_t started_ns)
         return complain_usage("which process? -p PID is missing (rfprof alone lists those that can be profiled)");
     if (o->command)
         return launch(&r, o->command);
-    int code = recording_run(&r);
-    recording_close(&r);
-    return code;
+    return recording_run(&r);
 }

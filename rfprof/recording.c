@@ -14,7 +14,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { PROGRESS_NS = 250000000 };
+enum { PROGRESS_NS = 250000000, WATCH_REST_NS = 100000000 };
 
 static enum rf_status prepare_outputs(struct recording *r, struct rf_error *err)
 {
@@ -81,11 +81,10 @@ static void write_files(struct recording *r)
 /* True when the user asked for the end. From then on the next such signal ends the program as it always does. */
 static bool asked_to_end(struct recording *r)
 {
-    bool sent;
-    int number = signals_next_sent(r->signals, &sent);
+    int number = signals_next(r->signals);
     if (number == SIGUSR1)
         write_files(r);
-    if (!number || number == SIGUSR1 || (r->signalled && !r->signalled(r->ctx, number, sent)))
+    if (!number || number == SIGUSR1)
         return false;
     sigprocmask(SIG_UNBLOCK, &r->ending, NULL);
     return true;
@@ -99,13 +98,23 @@ static void show_progress(const struct recording *r, uint64_t now)
             (double)(now - r->begin_ns) / 1e9, a.samples, (double)a.charged_ns / 1e9);
 }
 
+static uint64_t first(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static void wait_until(const struct recording *r, uint64_t until)
 {
     struct pollfd fds[1 + PIDS_MAX + WATCHES_MAX] = {{r->signals, POLLIN, 0}};
     size_t n = 1 + group_fds(&r->group, fds + 1);
-    for (size_t i = 0; i < r->n_watches; i++)
-        fds[n++] = (struct pollfd){r->watch[i].fd, POLLIN, 0};
     uint64_t now = rf_now_ns();
+    for (size_t i = 0; i < r->n_watches; i++) {
+        const struct recording_watch *w = &r->watch[i];
+        if (now >= w->rests_until_ns)
+            fds[n++] = (struct pollfd){w->fd, POLLIN, 0};
+        else
+            until = first(until, w->rests_until_ns);
+    }
     uint64_t left = until > now ? until - now : 0;
     struct timespec t = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
     ppoll(fds, n, &t, NULL);
@@ -114,12 +123,18 @@ static void wait_until(const struct recording *r, uint64_t until)
 /* Serves the caller's descriptors; true when one of them asks for the end. */
 static bool serve_watches(struct recording *r)
 {
-    for (size_t i = 0; i < r->n_watches; i++) {
-        struct pollfd fd = {r->watch[i].fd, POLLIN, 0};
-        if (poll(&fd, 1, 0) > 0 && r->watch[i].ready(r->watch[i].ctx))
-            return true;
+    bool ends = false;
+    for (size_t i = 0; i < r->n_watches && !ends; i++) {
+        struct recording_watch *w = &r->watch[i];
+        struct pollfd fd = {w->fd, POLLIN, 0};
+        if (rf_now_ns() < w->rests_until_ns || poll(&fd, 1, 0) <= 0)
+            continue;
+        enum watch_result result = w->ready(w->ctx);
+        if (result == WATCH_RESTS)
+            w->rests_until_ns = rf_now_ns() + WATCH_REST_NS;
+        ends = result == WATCH_ENDS;
     }
-    return false;
+    return ends;
 }
 
 /* "rayforce-4242: " where that is needed to know which is meant. */
@@ -166,11 +181,6 @@ static void tell_over(const struct recording *r, struct member *m)
     clear_progress(r);
     note("%d %s after %.1f s; what it had is kept", m->pid,
          m->state == RF_EXECED ? "executed another program" : "ended", (double)(rf_now_ns() - r->begin_ns) / 1e9);
-}
-
-static uint64_t first(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* Ticks until the time is over, the target ends, the user says so, or a tick fails. */
@@ -258,8 +268,7 @@ static void let_signals_end(struct recording *r)
 }
 
 /* Renders everything, lets go of the target, writes everything. A FIFO may have no reader, and a pipe one that does not
- * read: by then the files are written, and a signal ends the program as it always does. Those of a program that was
- * started are still to be passed on. */
+ * read: by then the files are written, and a signal ends the program as it always does. */
 static enum rf_status finish(struct recording *r, struct rf_error *err)
 {
     struct looks looks;
@@ -276,8 +285,7 @@ static enum rf_status finish(struct recording *r, struct rf_error *err)
         return status;
     struct rf_error unwritten;
     status = outputs_write_files(r->output, r->n_outputs, err);
-    if (!r->signalled)
-        let_signals_end(r);
+    let_signals_end(r);
     if (outputs_write_streams(r->output, r->n_outputs, &unwritten) != RF_OK && status == RF_OK) {
         *err = unwritten;
         status = unwritten.status;
@@ -310,6 +318,12 @@ static enum rf_status no_samples(const struct recording *r, const struct rf_acco
     double seconds = (double)wall_ns / 1e9, off = summary_slept_percent(a, wall_ns);
     double waited = wall_ns ? 100.0 * (double)a->delay_ns / (double)wall_ns : 0.0;
     bool full = off >= 50 && waited >= off / 2;
+    uint64_t lost = a->lost_exited + a->lost_timeout + a->lost_traced + a->lost_other;
+    if (lost && off < 50) {
+        rf_fail(err, RF_NO_SAMPLES, 0, "no samples in %.1f s: %" PRIu64 " were lost", seconds, lost);
+        rf_hint(err, "the summary (without -q) says why");
+        return RF_NO_SAMPLES;
+    }
     if (a->stopped) {
         rf_fail(err, RF_NO_SAMPLES, 0, "no samples in %.1f s: the target is stopped (SIGSTOP)", seconds);
         rf_hint(err, "kill -CONT %d lets it go on", r->options->pid);
@@ -364,8 +378,7 @@ static struct rf_session_options wishes(const struct recording *r)
 static enum rf_status open_recording(struct recording *r, struct rf_error *err)
 {
     static const int number[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGQUIT};
-    size_t n =
-        r->signalled ? 5 : 4; /* a core dump of ours is what SIGQUIT asks for, but for somebody's who gets it too */
+    size_t n = r->starting ? 5 : 4; /* a core dump of ours is what SIGQUIT asks for, but for the program's */
     enum rf_status status = signals_catch(number, n, &r->ending, &r->signals, err);
     sigdelset(&r->ending, SIGUSR1);
     if (status == RF_OK)
@@ -446,11 +459,7 @@ int recording_run(struct recording *r)
     group_close(&r->group);
     for (size_t i = 0; i < r->n_outputs; i++)
         output_free(&r->output[i]);
-    return status == RF_OK ? 0 : complain(&err);
-}
-
-void recording_close(struct recording *r)
-{
     if (r->signals >= 0)
         close(r->signals);
+    return status == RF_OK ? 0 : complain(&err);
 }

@@ -14,12 +14,18 @@
 
 #include <signal.h>
 
+enum watch_result {
+    WATCH_GOES_ON,
+    WATCH_ENDS, /* the recording */
+    WATCH_RESTS /* nothing could be read: look again, but not at once */
+};
+
 /* A descriptor of the caller to wait for besides the session's. */
 struct recording_watch {
     int fd;
-    /* It can be read. Returns true when the recording is to end. */
-    bool (*ready)(void *ctx);
+    enum watch_result (*ready)(void *ctx); /* it can be read */
     void *ctx;
+    uint64_t rests_until_ns; /* recording.c's */
 };
 
 enum { WATCHES_MAX = 4 };
@@ -39,15 +45,15 @@ struct recording {
     enum rf_status (*opened)(void *ctx, struct rf_error *err);
     void (*begun)(void *ctx); /* the first tick was taken, whether it found something running or not */
     void (*ended)(void *ctx); /* the last tick was taken; nothing has been said or written about it yet */
-    /* A signal arrived that would end the recording; sent: by a process, not by the terminal. False: it does not. */
-    bool (*signalled)(void *ctx, int number, bool sent);
 
     /* The rest is recording.c's. */
     struct group group;
     struct output output[OUTPUTS_MAX];
     size_t n_outputs;
-    sigset_t ending; /* the signals that mean: finish and write */
-    int signals;     /* signalfd(2) for them and SIGUSR1 */
+    /* The signals that mean: finish and write. With `starting` SIGQUIT is one of them, and `opened` may unblock and
+     * handle them all. */
+    sigset_t ending;
+    int signals; /* signalfd(2) for them and SIGUSR1 */
     uint64_t begin_ns, end_ns, first_tick_ns;
     bool progress; /* stderr is a terminal */
     /* Of a process that was starting: it ended, and its runtime was not up yet. To be reported by the caller, who knows
@@ -59,7 +65,5 @@ struct recording {
 /* Records as the options say, and tells the user about it on stderr. Returns the exit code; every error was reported.
  */
 int recording_run(struct recording *r);
-/* What recording_run leaves to be used: `signals`. */
-void recording_close(struct recording *r);
 
 #endif

@@ -21,17 +21,8 @@ enum rf_status signals_catch(const int *numbers, size_t n, sigset_t *caught, int
     return *fd < 0 ? rf_fail(err, RF_FAILURE, errno, "signalfd: %s", strerror(errno)) : RF_OK;
 }
 
-int signals_next_sent(int fd, bool *sent)
-{
-    struct signalfd_siginfo info;
-    if (read(fd, &info, sizeof info) != sizeof info)
-        return 0;
-    *sent = info.ssi_code <= 0; /* SI_USER, SI_QUEUE, SI_TKILL; the kernel's are above (sigaction(2)) */
-    return (int)info.ssi_signo;
-}
-
 int signals_next(int fd)
 {
-    bool sent;
-    return signals_next_sent(fd, &sent);
+    struct signalfd_siginfo info;
+    return read(fd, &info, sizeof info) == sizeof info ? (int)info.ssi_signo : 0;
 }

@@ -11,7 +11,5 @@
 enum rf_status signals_catch(const int *numbers, size_t n, sigset_t *caught, int *fd, struct rf_error *err);
 /* The next one that has arrived; 0 when there is none. */
 int signals_next(int fd);
-/* The same; *sent: by a process. Those of the terminal (Ctrl-C) and of its end reach a whole group of processes. */
-int signals_next_sent(int fd, bool *sent);
 
 #endif

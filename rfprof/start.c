@@ -54,14 +54,15 @@ static void detach(int *starter)
 
 /* --- the recording's hooks -------------------------------------------------------------------------------- */
 
-/* True: the recording is to end. What it says from here on goes to whoever asked for that. */
-static bool serve(void *ctx)
+/* What is said after WATCH_ENDS goes to whoever asked for that. accept(2) may go on failing, for want of descriptors.
+ */
+static enum watch_result serve(void *ctx)
 {
     struct recorder *c = ctx;
     struct control_message m;
     int fd[2], connection = control_accept(c->listener, &m, fd);
     if (connection < 0)
-        return false;
+        return WATCH_RESTS;
     bool stop = m.wish == CONTROL_STOP, same = !strcmp(m.owner, c->owner);
     c->connection = connection;
     if (stop || same)
@@ -75,7 +76,7 @@ static bool serve(void *ctx)
     close(fd[1]);
     if (c->end == TAKEN && c->starter < 0) /* else its starter is still there to be told */
         remains_taken_kind(c->owner, c->kind, sizeof c->kind);
-    return true;
+    return WATCH_ENDS;
 }
 
 static void say_who(const struct recorder *c)
@@ -98,33 +99,50 @@ static void ended(void *ctx)
     say_who(c);
 }
 
-/* One recording per target. An earlier recorder writes what it has and lets go, before this one is to be found. */
+/* An earlier recorder writes what it has and lets go. One that does not answer may have much yet to write, and where it
+ * is stopped it goes on some time: two would then sample, and only the later could be found. */
+static enum rf_status end_earlier(const struct recorder *c, struct rf_error *err)
+{
+    struct control_message m = {.wish = CONTROL_TAKE_OVER, .quiet = c->options.quiet};
+    memcpy(m.owner, c->owner, sizeof m.owner);
+    int earlier = control_connect(&c->place);
+    if (earlier < 0)
+        return RF_OK;
+    int answer = control_ask(earlier, &m, HAND_OVER_MS), its = control_recorder(earlier);
+    close(earlier);
+    if (answer != CONTROL_SILENT)
+        return RF_OK;
+    rf_fail(err, RF_FAILURE, 0, "the earlier recorder of %d, process %d, does not answer", c->options.pid, its);
+    rf_hint(err,
+            "where it is stopped, kill -CONT %d lets it go on; where it writes to what nobody reads, kill -KILL "
+            "%d ends it",
+            its, its);
+    return RF_FAILURE;
+}
+
+/* One recording per target: the earlier one is over before this one is to be found. */
 static enum rf_status take_over(void *ctx, struct rf_error *err)
 {
     struct recorder *c = ctx;
     char path[700];
     struct stat st = {0};
-    struct control_message m = {.wish = CONTROL_TAKE_OVER, .quiet = c->options.quiet};
-    memcpy(m.owner, c->owner, sizeof m.owner);
     control_lock(&c->place);
     remains_sweep(&c->place);
-    int earlier = control_connect(&c->place);
-    if (earlier >= 0) {
-        if (control_ask(earlier, &m, HAND_OVER_MS) < 0)
-            note("the earlier recorder of %d did not answer", c->options.pid);
-        close(earlier);
+    enum rf_status status = end_earlier(c, err);
+    if (status == RF_OK) {
+        remains_remove(&c->place, REMAINS_ENDED);
+        remains_taken_kind(c->owner, path, sizeof path);
+        remains_remove(&c->place, path);
+        c->listener = control_listen(&c->place, err);
+        status = c->listener >= 0 ? RF_OK : err->status;
     }
-    remains_remove(&c->place, REMAINS_ENDED);
-    remains_taken_kind(c->owner, path, sizeof path);
-    remains_remove(&c->place, path);
-    c->listener = control_listen(&c->place, err);
     control_path(&c->place, "sock", path, sizeof path);
-    if (c->listener >= 0 && stat(path, &st) == 0)
+    if (status == RF_OK && stat(path, &st) == 0)
         c->socket = st.st_ino;
     control_unlock(&c->place);
-    c->recording.watch[0] = (struct recording_watch){c->listener, serve, c};
-    c->recording.n_watches = 1;
-    return c->listener >= 0 ? RF_OK : err->status;
+    c->recording.watch[0] = (struct recording_watch){c->listener, serve, c, 0};
+    c->recording.n_watches = status == RF_OK;
+    return status;
 }
 
 static void begun(void *ctx)

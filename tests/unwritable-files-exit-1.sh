@@ -9,6 +9,8 @@ expect_exit 1 "$RFPROF" -p "$target" -o "$scratch/no/such/folder.tsv"
 says 'folder.tsv: No such file'
 expect_exit 1 "$RFPROF" -p "$target" -o "$scratch"
 says 'Is a directory'
+expect_exit 1 "$RFPROF" -p "$target" -o "$scratch/new-folder/"
+says 'Is a directory'
 # one that works is written all the same
 expect_exit 1 "$RFPROF" -p "$target" -d 0.2 -f tsv -o /dev/full -o "$scratch/x.tsv"
 is_tsv "$scratch/x.tsv"

@@ -14,6 +14,7 @@ wrong "duration '-1'" -p 1 -d -1
 wrong "duration 'soon'" -p 1 -d soon
 wrong "duration 'nan'" -p 1 -d nan
 wrong "duration '1s'" -p 1 -d 1s
+wrong "duration '0x1'" -p 1 -d 0x1
 wrong "rate '0.5'" -p 1 -r 0.5
 wrong "rate '10001'" -p 1 --rate=10001
 wrong "max-stop '101'" -p 1 --max-stop 101
@@ -41,6 +42,7 @@ wrong "check takes no --rate \\(-r\\)" check -r 5
 wrong "rfprof top --help lists its options" top -o cpu.tsv
 wrong "'4242' by itself" 4242
 wrong 'rfprof -p 4242' 4242
+wrong 'rfprof top -p 4242' top 4242
 wrong "'4242' by itself" record -d 5 4242
 wrong "no command 'recrod'" recrod -p 1
 wrong "rfprof record: " recrod -p 1

@@ -61,6 +61,7 @@ struct rf_engine {
     size_t n_asleep, asleep_room;
     struct rf_snapshot *slot[SLOTS_MAX];
     size_t n_slots, n; /* there are; hold this tick's snapshots */
+    bool no_memory;    /* for a single one */
     uint64_t tick_ns;  /* when this tick began */
     pid_t denied[DENIED_MAX];
     size_t n_denied;
@@ -184,6 +185,7 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool 
     if (e->n == e->n_slots && e->n < SLOTS_MAX && (e->slot[e->n] = rf_snapshot_new()) != NULL)
         e->n_slots++;
     if (e->n == e->n_slots) {
+        e->no_memory = e->n_slots == 0;
         e->stats.lost_other++;
         return;
     }
@@ -463,6 +465,8 @@ enum rf_status rf_engine_tick(struct rf_engine *e, struct rf_snapshot *const **o
         return rf_fail(err, RF_FAILURE, ENOMEM, "out of memory for the list of threads");
     enum rf_status status = rf_holder_run(e->holder, err);
     e->stats.ticks++;
+    if (status == RF_OK && e->no_memory)
+        status = rf_fail(err, RF_FAILURE, ENOMEM, "out of memory for a copy of a stack");
     bool denied = false;
     for (size_t i = 0; i < e->n_denied; i++)
         denied |= forbidden(e, e->denied[i]);

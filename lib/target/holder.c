@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { STACK_SIZE = 256 * 1024, GUARD_SIZE = 64 * 1024, BETWEEN_MS = 5 };
+enum { STACK_SIZE = 256 * 1024, GUARD_SIZE = 64 * 1024, BETWEEN_MS = 5, LONG_JOB_MS = 50 };
 
 struct rf_holder {
     struct rf_holder_work work;
@@ -114,8 +114,10 @@ enum rf_status rf_holder_run(struct rf_holder *h, struct rf_error *err)
     bool done = false;
     if (write(h->go[1], &token, 1) == 1) {
         struct pollfd wait[2] = {{.fd = h->done[0], .events = POLLIN}, {.fd = h->pidfd, .events = POLLIN}};
-        while (poll(wait, 2, -1) < 0)
-            ;
+        int ready;
+        while ((ready = poll(wait, 2, LONG_JOB_MS)) <= 0)
+            if (ready == 0)
+                rf_raw(SYS_pidfd_send_signal, h->pidfd, SIGCONT, 0, 0, 0, 0);
         done = (wait[0].revents & POLLIN) && read(h->done[0], &token, 1) == 1;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -4,7 +4,8 @@
  * thread stopped. So the tracing is done by a second process: it shares our memory and descriptors (clone(2),
  * CLONE_VM | CLONE_FILES), is in a session of its own, with every signal blocked, and dies with its creator
  * (PR_SET_PDEATHSIG); at its death the kernel lets go of whatever it traced. Ctrl-Z, SIGSTOP and SIGKILL of our
- * process, at any instant, never reach a hold.
+ * process, at any instant, never reach a hold. A SIGSTOP for the holder itself is undone (SIGCONT) where a job takes
+ * long.
  *
  * On a busy machine a tracer that is put off its CPU in a hold makes that milliseconds long. So the holder has a
  * real-time priority (sched(7)) where it is permitted: what it does is short, and it sleeps in between.

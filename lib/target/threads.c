@@ -8,29 +8,39 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* So many descriptors are kept: well below the usual limit of 1024. A thread that only sleeps needs one. */
-enum { KEEP_OPEN = 500, FIRST_STACK = 256 * 1024 };
+/* So many descriptors are kept, and of those that the process may have no more than this share: files are yet to be
+ * written. A thread that only sleeps needs one. */
+enum { KEEP_OPEN = 500, SHARE_PERCENT = 70, FIRST_STACK = 256 * 1024 };
 
 bool rf_threads_open(struct rf_threads *ts, const struct rf_process *p)
 {
+    struct rlimit limit = {0};
+    getrlimit(RLIMIT_NOFILE, &limit);
     *ts = (struct rf_threads){.task_fd = openat(p->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    ts->highest_fd = limit.rlim_cur < INT_MAX / 100 ? (int)limit.rlim_cur * SHARE_PERCENT / 100 : INT_MAX;
     return ts->task_fd >= 0;
+}
+
+static void close_one(struct rf_threads *ts, int *fd)
+{
+    if (*fd < 0)
+        return;
+    close(*fd);
+    *fd = -1;
+    ts->open--;
 }
 
 static void forget(struct rf_threads *ts, struct rf_thread *t)
 {
-    int fd[] = {t->stat_fd, t->sched_fd};
-    for (size_t i = 0; i < sizeof fd / sizeof *fd; i++) {
-        if (fd[i] < 0)
-            continue;
-        close(fd[i]);
-        ts->open--;
-    }
+    close_one(ts, &t->stat_fd);
+    close_one(ts, &t->sched_fd);
 }
 
 void rf_threads_close(struct rf_threads *ts)
@@ -61,6 +71,8 @@ static bool read_task(struct rf_threads *ts, pid_t tid, int *fd, bool keep_open,
     }
     ssize_t got = *fd >= 0 ? pread(*fd, to, n - 1, 0) : -1;
     to[got > 0 ? got : 0] = 0;
+    if (*fd > ts->highest_fd)
+        close_one(ts, fd);
     return got > 0;
 }
 
@@ -147,6 +159,7 @@ static bool keep(const struct rf_threads *ts, struct rf_threads *to, pid_t tid, 
 bool rf_threads_refresh(struct rf_threads *ts, bool *born)
 {
     struct rf_threads now = {.task_fd = ts->task_fd,
+                             .highest_fd = ts->highest_fd,
                              .open = ts->open,
                              .late_ns = ts->late_ns,
                              .listed = true,

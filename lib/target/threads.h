@@ -53,7 +53,8 @@ struct rf_thread {
 struct rf_threads {
     struct rf_thread *v; /* the main thread first, as the kernel lists them */
     size_t n, room;
-    unsigned open; /* descriptors kept open */
+    unsigned open;  /* descriptors kept open */
+    int highest_fd; /* of them */
     int task_fd;
     uint64_t ended;   /* how many have been seen to have gone */
     uint64_t born;    /* or to have come, since the first listing */
