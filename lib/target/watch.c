@@ -1,8 +1,6 @@
 /* watch.c: the turns, and the comparison of clocks. Called in the holder. */
 #include "watch.h"
 
-#include <sched.h>
-
 enum {
     FEW_THREADS = 8, /* so many are all looked at, each time */
     LATELY = 100,    /* ticks */
@@ -72,18 +70,12 @@ static size_t look_at(struct rf_watch *w, struct rf_thread *t, void (*look)(void
     return 1;
 }
 
-/* All threads, or those that are due. What runs on this CPU is first: we have put it off there, and it waits. */
+/* All threads, or those that are due, the youngest first. A pool's workers are younger than the thread that gives them
+ * work: while that is held they run out of it, and where tasks are short they all sleep when their turn comes. */
 static size_t look_at_due(struct rf_watch *w, bool all, void (*look)(void *ctx, struct rf_thread *t), void *ctx)
 {
     size_t n = w->threads.n, part = n / PARTS + 1, looks = 0;
-    unsigned here = ~0u;
-    getcpu(&here, NULL);
-    for (size_t i = 0; i < n; i++) {
-        struct rf_thread *t = &w->threads.v[i];
-        if (!t->look.slept && t->look.cpu == here)
-            looks += look_at(w, t, look, ctx);
-    }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = n; i-- > 0;) {
         struct rf_thread *t = &w->threads.v[i];
         bool turn = (i + n - w->turn) % n < part;
         if (lately(w, t) || turn || all)
