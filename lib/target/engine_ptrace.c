@@ -97,6 +97,26 @@ static bool was_asleep(const struct rf_hold *hold, int64_t result)
     return hold->sig == 0 && (result == -EINTR || (result <= -512 && result >= -516));
 }
 
+/* Calls that do nothing but wait: who waits for a CPU in one has been woken up, and is about to leave it. */
+static bool only_waits(int64_t syscall)
+{
+    switch (syscall) {
+#ifdef SYS_epoll_wait
+    case SYS_epoll_wait:
+    case SYS_poll:
+    case SYS_select:
+#endif
+    case SYS_epoll_pwait:
+    case SYS_ppoll:
+    case SYS_pselect6:
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+        return true;
+    default:
+        return false;
+    }
+}
+
 enum copied { COPIED, NOT_COPIED, ASLEEP, WAITED };
 
 /* Everything that is done to a thread while it is held. */
@@ -179,6 +199,13 @@ static void weigh(struct rf_engine *e, struct rf_thread *t, struct rf_snapshot *
     e->stats.sampled_ns += used;
 }
 
+/* Whether a thread waited for a CPU already when the tick began, by its clock of waiting from the look to its stop at
+ * at_ns. That may include some of what it waited since it was let go. */
+static bool waited_before(const struct rf_engine *e, uint64_t at_ns, uint64_t let_go_ns, uint64_t waited_ns)
+{
+    return !e->idle && waited_ns > at_ns - e->tick_ns + (rf_now_ns() - let_go_ns) + WAKE_NS;
+}
+
 /* Its clocks have just been read. slept: it did when it was looked at. */
 static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool slept)
 {
@@ -200,11 +227,11 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool 
     }
     /* A stop that took long may have been a wait for a CPU. Letting go adds to that clock: so it is read before. */
     bool slow = hold.at_ns - hold.from_ns > LONG_STOP_NS && rf_thread_read_cpu(&e->watch.threads, t);
-    waited_ns = slow ? t->waited_ns - waited_ns : 0;
-    bool before = !e->idle && waited_ns > hold.at_ns - e->tick_ns + WAKE_NS; /* we came: it was not running */
+    uint64_t stopping_ns = slow ? t->waited_ns - waited_ns : 0;
+    bool before = slow && waited_before(e, hold.at_ns, rf_now_ns(), stopping_ns);
     enum copied copied = before ? WAITED : copy_held(e, t, &hold, slept, s);
     rf_resume(&e->stopper, &hold);
-    uint64_t held = rf_hold_ns(&hold, rf_now_ns(), waited_ns);
+    uint64_t let_go_ns = rf_now_ns(), held = rf_hold_ns(&hold, let_go_ns, stopping_ns);
     rf_hist_add(&e->stats.hold, held);
     t->held_ns += held;
     /* Exact now: the thread was switched out, and what it has run since then is not added yet. */
@@ -212,6 +239,10 @@ static void sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool 
     /* It was waking up, or had been put off its CPU in the call: it has hardly run since we looked. (Of a thread that
      * ran, the clock was old when we looked; on our own CPU it was us who put it off.) */
     if (!e->idle && copied == COPIED && s->in_syscall && here != cpu && charged && t->used_ns - used_ns < WOKE_NS)
+        copied = WAITED;
+    /* There it is next when we wait for its stop: however long it has waited, that is not slow. */
+    if (copied == COPIED && s->in_syscall && only_waits(s->syscall) && charged &&
+        waited_before(e, hold.at_ns, let_go_ns, t->waited_ns - waited_ns))
         copied = WAITED;
     /* Where a thread falls asleep or is put off its CPU is no random place (often a wake-up that it sent), so this is
      * no sample; its time goes to the next. */
