@@ -420,14 +420,16 @@ static enum rf_status check_trial(const struct rf_session *s, struct rf_error *e
     return RF_TARGET;
 }
 
-/* Once a second: another program in the process? Held too long? */
+/* Another program in the process? And once a second: held too long? Memory that a child shares outlives an exec, so
+ * that is not asked alone. */
 static void look_around(struct rf_session *s, uint64_t now)
 {
-    if (!s->starting.waiting && rf_process_execed(s->process)) {
+    uint64_t past = now - s->checked_ns;
+    if (!s->starting.waiting && (past >= SECOND || !rf_process_same_memory(s->process)) &&
+        rf_process_execed(s->process)) {
         s->state = RF_EXECED;
         return;
     }
-    uint64_t past = now - s->checked_ns;
     if (past < SECOND)
         return;
     s->checked_ns = now;

@@ -54,16 +54,27 @@ void group_close(struct group *g)
     g->joined = NULL;
 }
 
-bool group_runs(struct group *g)
+bool group_runs(struct group *g, const struct pollfd *fds)
 {
     bool runs = false;
     for (size_t i = 0; i < g->n; i++) {
         struct member *m = &g->member[i];
-        if (m->state == RF_RUNNING)
-            m->state = target_state(m->session);
+        if (m->state != RF_RUNNING)
+            continue;
+        m->state = rf_session_state(m->session);
+        if (fds++->revents && m->state == RF_RUNNING)
+            m->state = RF_EXITED;
         runs = runs || m->state == RF_RUNNING;
     }
     return runs;
+}
+
+void group_look(struct group *g)
+{
+    struct pollfd fds[PIDS_MAX];
+    size_t n = group_fds(g, fds);
+    poll(fds, n, 0);
+    group_runs(g, fds);
 }
 
 uint64_t group_next_ns(const struct group *g)

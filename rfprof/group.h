@@ -27,8 +27,10 @@ enum rf_status group_open(struct group *g, const struct options *o, struct rf_se
                           struct rf_error *err);
 void group_close(struct group *g);
 
-/* Looks which have ended. True while one goes on. */
-bool group_runs(struct group *g);
+/* Looks which have ended. */
+void group_look(struct group *g);
+/* The same where `fds`, which group_fds filled, have been polled. True while one goes on. */
+bool group_runs(struct group *g, const struct pollfd *fds);
 /* When the next tick of any of them is due. */
 uint64_t group_next_ns(const struct group *g);
 /* Takes all ticks that are due at `now`. */

@@ -103,38 +103,39 @@ static uint64_t first(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static void wait_until(const struct recording *r, uint64_t until)
-{
-    struct pollfd fds[1 + PIDS_MAX + WATCHES_MAX] = {{r->signals, POLLIN, 0}};
-    size_t n = 1 + group_fds(&r->group, fds + 1);
-    uint64_t now = rf_now_ns();
-    for (size_t i = 0; i < r->n_watches; i++) {
-        const struct recording_watch *w = &r->watch[i];
-        if (now >= w->rests_until_ns)
-            fds[n++] = (struct pollfd){w->fd, POLLIN, 0};
-        else
-            until = first(until, w->rests_until_ns);
-    }
-    uint64_t left = until > now ? until - now : 0;
-    struct timespec t = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
-    ppoll(fds, n, &t, NULL);
-}
-
-/* Serves the caller's descriptors; true when one of them asks for the end. */
-static bool serve_watches(struct recording *r)
+/* True when one of the caller's descriptors asks for the end. */
+static bool serve_watches(struct recording *r, const struct pollfd *fds)
 {
     bool ends = false;
     for (size_t i = 0; i < r->n_watches && !ends; i++) {
         struct recording_watch *w = &r->watch[i];
-        struct pollfd fd = {w->fd, POLLIN, 0};
-        if (rf_now_ns() < w->rests_until_ns || poll(&fd, 1, 0) <= 0)
-            continue;
-        enum watch_result result = w->ready(w->ctx);
+        enum watch_result result = fds[i].revents ? w->ready(w->ctx) : WATCH_GOES_ON;
         if (result == WATCH_RESTS)
             w->rests_until_ns = rf_now_ns() + WATCH_REST_NS;
         ends = result == WATCH_ENDS;
     }
     return ends;
+}
+
+/* Waits for whatever comes first, and serves it. False when the recording is over. */
+static bool goes_on(struct recording *r, uint64_t until)
+{
+    struct pollfd fds[1 + WATCHES_MAX + PIDS_MAX] = {{r->signals, POLLIN, 0}};
+    struct pollfd *watches = fds + 1, *members = watches + r->n_watches;
+    size_t n = 1 + r->n_watches + group_fds(&r->group, members);
+    uint64_t now = rf_now_ns();
+    for (size_t i = 0; i < r->n_watches; i++) {
+        const struct recording_watch *w = &r->watch[i];
+        bool rests = now < w->rests_until_ns;
+        watches[i] = (struct pollfd){rests ? -1 : w->fd, POLLIN, 0};
+        if (rests)
+            until = first(until, w->rests_until_ns);
+    }
+    uint64_t left = until > now ? until - now : 0;
+    struct timespec t = {.tv_sec = (time_t)(left / 1000000000), .tv_nsec = (long)(left % 1000000000)};
+    if (ppoll(fds, n, &t, NULL) < 0)
+        return true;
+    return !(fds[0].revents && asked_to_end(r)) && !serve_watches(r, watches) && group_runs(&r->group, members);
 }
 
 /* "rayforce-4242: " where that is needed to know which is meant. */
@@ -189,8 +190,8 @@ static enum rf_status sample(struct recording *r, struct rf_error *err)
     uint64_t next_progress = r->progress ? r->begin_ns + PROGRESS_NS : UINT64_MAX;
     uint64_t every = (uint64_t)llround(r->options->snapshot * 1e9),
              next_files = every ? r->begin_ns + every : UINT64_MAX;
-    while (!asked_to_end(r) && !serve_watches(r) && group_runs(&r->group)) {
-        uint64_t now = rf_now_ns(), tick = group_next_ns(&r->group);
+    while (goes_on(r, first(first(group_next_ns(&r->group), next_progress), first(next_files, r->end_ns)))) {
+        uint64_t now = rf_now_ns();
         if (now >= r->end_ns)
             break;
         if (now >= next_progress) {
@@ -201,10 +202,8 @@ static enum rf_status sample(struct recording *r, struct rf_error *err)
             write_files(r);
             next_files = rf_now_ns() + every;
         }
-        if (now < tick) {
-            wait_until(r, first(first(tick, next_progress), first(next_files, r->end_ns)));
+        if (now < group_next_ns(&r->group))
             continue;
-        }
         enum rf_status status = group_tick(&r->group, now, err);
         if (status != RF_OK)
             return status;
@@ -412,7 +411,7 @@ static enum rf_status record(struct recording *r, struct rf_error *err)
     uint64_t wall_ns = rf_now_ns() - r->begin_ns;
     clear_progress(r);
     group_account(&r->group, &account);
-    group_runs(&r->group);
+    group_look(&r->group);
     r->state = r->group.member[0].state;
     if (r->ended)
         r->ended(r->ctx);

@@ -29,11 +29,27 @@ struct rf_holder {
     unsigned char *stack;
 };
 
+/* Waits for a job, and, when `more` is to be done between two, also for a stop, for a while. True when there is one. */
+static bool await_job(struct rf_holder *h, bool more)
+{
+    struct signalfd_siginfo stop;
+    char token;
+    if (more) {
+        struct pollfd wait[2] = {{.fd = h->go[0], .events = POLLIN}, {.fd = h->stops_fd, .events = POLLIN}};
+        struct timespec soon = {.tv_nsec = BETWEEN_MS * 1000000};
+        rf_raw(SYS_ppoll, (long)wait, 2, (long)&soon, 0, 0, 0);
+        if (wait[1].revents)
+            rf_raw(SYS_read, h->stops_fd, (long)&stop, sizeof stop, 0, 0, 0);
+        if (!wait[0].revents)
+            return false;
+    }
+    return rf_raw(SYS_read, h->go[0], (long)&token, 1, 0, 0, 0) == 1;
+}
+
 /* The life of the holder. Nothing here goes through libc, for the sake of the creator's errno. */
 static int live(void *arg)
 {
     struct rf_holder *h = arg;
-    struct signalfd_siginfo stop;
     char token = 0;
     rf_raw(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0, 0);
     rf_raw(SYS_prctl, PR_SET_NAME, (long)"rf-holder", 0, 0, 0, 0);
@@ -43,12 +59,7 @@ static int live(void *arg)
     bool orphan = rf_raw(SYS_getppid, 0, 0, 0, 0, 0, 0) != h->creator;
     bool more = false;
     while (!orphan) {
-        struct pollfd wait[2] = {{.fd = h->go[0], .events = POLLIN}, {.fd = more ? h->stops_fd : -1, .events = POLLIN}};
-        struct timespec soon = {.tv_nsec = BETWEEN_MS * 1000000};
-        rf_raw(SYS_ppoll, (long)wait, 2, more ? (long)&soon : 0, 0, 0, 0);
-        if (wait[1].revents)
-            rf_raw(SYS_read, h->stops_fd, (long)&stop, sizeof stop, 0, 0, 0);
-        if (wait[0].revents && rf_raw(SYS_read, h->go[0], (long)&token, 1, 0, 0, 0) == 1) {
+        if (await_job(h, more)) {
             h->work.job(h->work.ctx);
             more = h->work.between(h->work.ctx);
             rf_raw(SYS_write, h->done[1], (long)&token, 1, 0, 0, 0);

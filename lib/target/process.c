@@ -56,8 +56,9 @@ static enum rf_status identify(struct rf_process *p, pid_t pid, struct rf_error 
     snprintf(path, sizeof path, "/proc/%d", (int)p->pid);
     p->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
-    if (p->proc_fd < 0 || p->pidfd < 0) {
-        int why = errno;
+    int clock = clock_getcpuclockid(p->pid, &p->clock);
+    if (p->proc_fd < 0 || p->pidfd < 0 || clock != 0) {
+        int why = p->proc_fd < 0 || p->pidfd < 0 ? errno : clock;
         if (why == ESRCH || why == ENOENT)
             return no_such(pid, err);
         return rf_fail(err, RF_FAILURE, why, "cannot open process %d: %s", (int)p->pid, strerror(why));
@@ -127,6 +128,11 @@ static enum rf_status may_read(const struct rf_process *p, struct rf_error *err)
     return RF_PERMISSION;
 }
 
+static int open_memory(const struct rf_process *p)
+{
+    return openat(p->proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+}
+
 enum rf_status rf_process_open(struct rf_process **out, pid_t pid, struct rf_error *err)
 {
     *out = NULL;
@@ -134,12 +140,14 @@ enum rf_status rf_process_open(struct rf_process **out, pid_t pid, struct rf_err
     if (!p)
         return rf_fail(err, RF_FAILURE, ENOMEM, "out of memory");
     p->memory.read = live_read;
-    p->pidfd = p->proc_fd = -1;
+    p->pidfd = p->proc_fd = p->mem_fd = -1;
     enum rf_status status = identify(p, pid, err);
     if (status == RF_OK)
         status = may_read(p, err);
     if (status == RF_TARGET || status == RF_PERMISSION)
         rf_hint_inner_pid(pid, err);
+    if (status == RF_OK)
+        p->mem_fd = open_memory(p);
     struct stat exe;
     if (status == RF_OK && fstatat(p->proc_fd, "exe", &exe, 0) == 0) {
         p->exe_dev = exe.st_dev;
@@ -160,6 +168,8 @@ void rf_process_close(struct rf_process *p)
         close(p->pidfd);
     if (p->proc_fd >= 0)
         close(p->proc_fd);
+    if (p->mem_fd >= 0)
+        close(p->mem_fd);
     free(p);
 }
 
@@ -167,6 +177,14 @@ bool rf_process_alive(const struct rf_process *p)
 {
     struct pollfd ended = {.fd = p->pidfd, .events = POLLIN};
     return poll(&ended, 1, 0) == 0;
+}
+
+/* A mem file stays with the memory that was there when it was opened (the kernel's fs/proc/base.c, mem_rw): reading
+ * what is not mapped fails with EIO while that exists, and is the end of the file (0) once nobody has it. */
+bool rf_process_same_memory(const struct rf_process *p)
+{
+    char byte;
+    return p->mem_fd >= 0 && pread(p->mem_fd, &byte, 1, 0) != 0;
 }
 
 bool rf_process_execed(const struct rf_process *p)
@@ -191,6 +209,9 @@ bool rf_process_renew(struct rf_process *p)
     p->exe_dev = exe.st_dev;
     p->exe_ino = exe.st_ino;
     p->start_stack = stat_number(stat, 28);
+    if (p->mem_fd >= 0)
+        close(p->mem_fd);
+    p->mem_fd = open_memory(p);
     if (rf_procfs_read(p->proc_fd, "comm", p->comm, sizeof p->comm))
         p->comm[strcspn(p->comm, "\n")] = 0;
     return true;
@@ -205,9 +226,8 @@ bool rf_process_stopped(const struct rf_process *p)
 
 uint64_t rf_process_cpu_ns(const struct rf_process *p)
 {
-    clockid_t clock;
     struct timespec t;
-    if (clock_getcpuclockid(p->pid, &clock) != 0 || clock_gettime(clock, &t) != 0)
+    if (clock_gettime(p->clock, &t) != 0)
         return 0;
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }

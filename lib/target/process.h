@@ -8,11 +8,15 @@
 #include "memory.h"
 #include "rfprof.h"
 
+#include <time.h>
+
 struct rf_process {
     struct rf_memory memory; /* reads live memory (process_vm_readv); first member */
     pid_t pid;
     int pidfd;
     int proc_fd;               /* directory /proc/PID */
+    int mem_fd;                /* /proc/PID/mem, bound to the memory that it has now; -1 where it may not be opened */
+    clockid_t clock;           /* its CPU time */
     uint64_t start_time;       /* clock ticks after boot */
     uint64_t exe_dev, exe_ino; /* of /proc/PID/exe at open, to notice exec */
     uint64_t start_stack;      /* /proc/PID/stat field 28: random per exec, so that it tells one of the same file */
@@ -28,13 +32,16 @@ void rf_process_close(struct rf_process *p);
 
 /* False once it has ended. Cheap: one poll of the pidfd. */
 bool rf_process_alive(const struct rf_process *p);
+/* True when it has the memory that it had at open: then it has executed nothing since. Cheap: one read that fails.
+ * False where this cannot be told. */
+bool rf_process_same_memory(const struct rf_process *p);
 /* True when it now runs another program than at open. */
 bool rf_process_execed(const struct rf_process *p);
 /* Takes what it runs now for the program that was meant. False when that cannot be told, as while it ends. */
 bool rf_process_renew(struct rf_process *p);
-/* CPU time charged to the process so far, its dead threads included (clock_getcpuclockid(3)); 0 once it ended. */
 /* Now, by SIGSTOP or job control. */
 bool rf_process_stopped(const struct rf_process *p);
+/* CPU time charged to the process so far, its dead threads included (clock_getcpuclockid(3)); 0 once it ended. */
 uint64_t rf_process_cpu_ns(const struct rf_process *p);
 /* Its working directory, terminated; false when it cannot be read or does not fit. */
 bool rf_process_folder(const struct rf_process *p, char *to, size_t size);
