@@ -5,9 +5,10 @@
 
 enum {
     HEAD_SLOTS = 24, /* operand stack copied with a block's head: most stacks are shallower */
-    HEAD_RETURNS = 8,
+    NEAR_BITS = 40,  /* of an address that are not compared with those of the thread's own data */
     BLOCKS_MAX = 24, /* execution blocks considered; nesting natively deeper than that is rare */
     PROLOGUE_WORDS = 16,
+    VM_FIELDS = 256,   /* bytes from one field of the VM to another that is copied with it */
     CODE_BYTES = 1024, /* of an unknown lambda's bytecode, constants and debug vector */
     LOCALS_MAX = 64,   /* values of an operand stack, from its top downwards */
     VALUE_BYTES = RAY_HEADER + 64,
@@ -37,49 +38,75 @@ static void ask(struct request *r, uint64_t addr, uint32_t size)
         r->out[r->n++] = (struct rf_range){addr, size};
 }
 
+/* Two fields of the thread's VM, most often side by side: then as one range. */
+static void ask_vm(const struct rf_probe *p, struct request *r)
+{
+    const struct rf_layout *l = &p->rt->layout;
+    uint64_t nfo = rf_vm_field(p->rt, r->s->fs_base, l->vm_nfo);
+    uint64_t handle = rf_vm_field(p->rt, r->s->fs_base, l->vm_ipc_handle);
+    uint64_t low = nfo < handle ? nfo : handle, high = nfo < handle ? handle : nfo;
+    if (high - low <= VM_FIELDS) {
+        ask(r, low, (uint32_t)(high - low) + 8);
+    } else {
+        ask(r, nfo, 8);
+        ask(r, handle, 8);
+    }
+}
+
 static uint32_t head_size(const struct rf_layout *l)
 {
     return (uint32_t)(RAY_HEADER + l->exec_ps + 8 * HEAD_SLOTS);
 }
 
-static void ask_head(const struct rf_probe *p, struct request *r, uint64_t exec)
+/* Words that may be the address of a block, each once. */
+struct words {
+    uint64_t v[BLOCKS_MAX];
+    size_t n;
+};
+
+static void add_word(const struct rf_layout *l, struct words *seen, uint64_t w)
 {
-    const struct rf_layout *l = &p->rt->layout;
-    ask(r, exec - RAY_HEADER, head_size(l));
-    ask(r, exec + (uint64_t)l->exec_rs, 16 * HEAD_RETURNS);
+    size_t k = 0;
+    if (!rf_exec_word(l, w))
+        return;
+    while (k < seen->n && seen->v[k] != w)
+        k++;
+    if (k == seen->n && k < BLOCKS_MAX)
+        seen->v[seen->n++] = w;
 }
 
-/* First round: every distinct word of the registers and of the stack that may be the address of a block. */
+/* Of the stack, page by page: of some nothing was copied. Words below rsp are what earlier calls left. */
+static void add_stack(const struct rf_layout *l, struct words *seen, const struct rf_snapshot *s)
+{
+    uint64_t mask = ((uint64_t)1 << l->exec_order) - 1;
+    size_t at = s->reg[RF_RSP] > s->stack_addr ? (size_t)(s->reg[RF_RSP] - s->stack_addr) / 8 * 8 : 0;
+    while (at < s->stack_size) {
+        size_t page = at / RF_PAGE, end = (page + 1) * RF_PAGE < s->stack_size ? (page + 1) * RF_PAGE : s->stack_size;
+        bool absent = s->absent[page / 64] >> (page % 64) & 1;
+        for (; !absent && at + 8 <= end; at += 8) {
+            uint64_t w;
+            memcpy(&w, s->stack + at, sizeof w);
+            if ((w & mask) == RAY_HEADER) /* one in a thousand */
+                add_word(l, seen, w);
+        }
+        at = end;
+    }
+}
+
+/* First round: the heads of what may be a block. What is none may be anywhere; a copy ends at what cannot be read, and
+ * goes on behind it with one more system call. So those that are not where the thread's own data is are last. */
 static void ask_heads(const struct rf_probe *p, struct request *r)
 {
     const struct rf_snapshot *s = r->s;
     const struct rf_layout *l = &p->rt->layout;
-    uint64_t seen[BLOCKS_MAX];
-    size_t n = 0;
-    /* Words below rsp are what earlier calls left. */
-    size_t first = s->reg[RF_RSP] > s->stack_addr ? (size_t)(s->reg[RF_RSP] - s->stack_addr) / 8 : 0;
-    size_t words = s->stack_size / 8 > first ? s->stack_size / 8 - first : 0;
-    for (size_t i = 0; i < RF_REGS + words && n < BLOCKS_MAX; i++) {
-        uint64_t w;
-        size_t at = 8 * (first + i - RF_REGS);
-        if (i < RF_REGS) {
-            w = s->reg[i];
-        } else if (s->absent[at / RF_PAGE / 64] >> (at / RF_PAGE % 64) & 1) {
-            i += (RF_PAGE - at % RF_PAGE) / 8 - 1; /* nothing was copied of this page */
-            continue;
-        } else {
-            memcpy(&w, s->stack + at, sizeof w);
-        }
-        if (!rf_exec_word(l, w))
-            continue;
-        size_t k = 0;
-        while (k < n && seen[k] != w)
-            k++;
-        if (k < n)
-            continue;
-        seen[n++] = w;
-        ask_head(p, r, w);
-    }
+    struct words seen = {.n = 0};
+    for (size_t i = 0; i < RF_REGS; i++)
+        add_word(l, &seen, s->reg[i]);
+    add_stack(l, &seen, s);
+    for (unsigned far = 0; far < 2; far++)
+        for (size_t i = 0; i < seen.n; i++)
+            if ((seen.v[i] >> NEAR_BITS != s->fs_base >> NEAR_BITS) == far)
+                ask(r, seen.v[i] - RAY_HEADER, head_size(l));
 }
 
 /* Calls next for each block whose head was copied and makes sense. */
@@ -116,29 +143,22 @@ static void ask_prologue(struct request *r)
     }
 }
 
-/* Second round: the parts of a block that its indexes point to, and its lambdas as far as they are known now. */
+/* Second round: the parts of a block that its indexes point to, and the lambda that it runs. */
 static void ask_rest(const struct rf_probe *p, struct request *r, const struct rf_exec *e)
 {
     const struct rf_layout *l = &p->rt->layout;
-    struct rf_return ret[HEAD_RETURNS];
-    int32_t n = e->rp < HEAD_RETURNS ? e->rp : HEAD_RETURNS;
     ask(r, e->addr + (uint64_t)l->exec_ps + 8 * (uint64_t)e->sp, 8);
-    if (e->rp >= HEAD_RETURNS) /* with the one that a return in progress may have taken */
-        ask(r, e->addr + (uint64_t)l->exec_rs, 16 * (uint32_t)(e->rp + 1));
+    ask(r, e->addr + (uint64_t)l->exec_rs, 16 * (uint32_t)(e->rp + 1)); /* with one that a return may have taken */
     ask_lambda(r, e->fn);
-    if (rf_exec_returns(&r->s->memory, l, e, 0, n, ret))
-        for (int32_t i = 0; i < n; i++)
-            ask_lambda(r, ret[i].fn);
 }
 
-/* Third round: lambdas on a return stack that was only now copied whole. */
+/* Third round: the lambdas that called it. */
 static void ask_callers(const struct rf_probe *p, struct request *r, const struct rf_exec *e)
 {
     struct rf_return ret[EXEC_INDEX_MAX];
-    int32_t n = e->rp - HEAD_RETURNS;
-    if (n <= 0 || !rf_exec_returns(&r->s->memory, &p->rt->layout, e, HEAD_RETURNS, n, ret))
+    if (!rf_exec_returns(&r->s->memory, &p->rt->layout, e, 0, e->rp, ret))
         return;
-    for (int32_t i = 0; i < n; i++)
+    for (int32_t i = 0; i < e->rp; i++)
         if (i == 0 || ret[i].fn != ret[i - 1].fn)
             ask_lambda(r, ret[i].fn);
 }
@@ -245,16 +265,16 @@ size_t rf_probe_select(void *ctx, const struct rf_snapshot *s, unsigned round, s
     if (round == 0) {
         ask(&r, p->rt->parallel_flag, 4);
         ask(&r, p->rt->g_pool, (uint32_t)l->size_g_pool);
-        ask(&r, rf_vm_field(p->rt, s->fs_base, l->vm_nfo), 8);
-        ask(&r, rf_vm_field(p->rt, s->fs_base, l->vm_ipc_handle), 8);
+        ask_vm(p, &r);
         ask_heads(p, &r);
         ask_prologue(&r);
     } else if (round == 1) {
         each_exec(p, &r, ask_rest);
     } else if (round == 2) {
         each_exec(p, &r, ask_callers);
-        ask_code(p, &r);
     }
+    if (round >= 2)
+        ask_code(p, &r);
     if (round > 0)
         ask_source(p, &r, round);
     if (p->spans)
