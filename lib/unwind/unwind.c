@@ -18,6 +18,7 @@
 
 enum {
     PLACES = 1024,        /* direct mapped; a workload has some hundred call sites */
+    ROWS = 256,           /* likewise: functions */
     ROW_MAX = 256,        /* bytes of a row of libunwind's: 18 columns */
     ACCESSES_MAX = 20000, /* memory reads in one step: a hostile DWARF expression may loop */
     CALLEE_SAVED = 1 << RF_RBX | 1 << RF_RBP | 1 << RF_R12 | 1 << RF_R13 | 1 << RF_R14 | 1 << RF_R15,
@@ -35,10 +36,18 @@ struct place {
     _Alignas(uint64_t) unsigned char row[ROW_MAX];
 };
 
+/* The row of a function that was last asked for: a sampled pc is often a new one, but in a row that is known. */
+struct row {
+    const struct rf_image *image;
+    uint64_t start, end; /* where it is in force; equal: unused */
+    _Alignas(uint64_t) unsigned char bytes[ROW_MAX];
+};
+
 struct rf_unwinder {
     const struct rf_images *images;
     unw_addr_space_t space;
     struct place *place;
+    struct row *row;
     struct rf_native *frame;
     /* The step that is going on, for the accessors. */
     const struct rf_snapshot *snapshot;
@@ -162,7 +171,7 @@ static struct place *place_of(struct rf_unwinder *u, uint64_t pc, bool exact)
     if (!rf_image_function_at(p->image, exact ? pc : pc - 1, &p->fn))
         p->fn.name = NULL;
     p->sigreturn = rf_image_read(p->image, pc, code, sizeof code) && rf_is_sigreturn(code, sizeof code);
-    for (size_t n = RF_CALL_MAX; n >= 2; n--) {
+    for (size_t n = RF_CALL_MAX; !exact && n >= 2; n--) {
         if (rf_image_read(p->image, pc - n, code, n)) {
             p->after_call = rf_ends_with_call(code, n);
             break;
@@ -181,16 +190,39 @@ static void place_frame(struct rf_native *f, const struct place *p)
 
 enum step { STEPPED, AT_ROOT, NO_RULES, STUCK };
 
+/* A row that is looked for. */
+struct wanted {
+    struct row *row;
+    uint64_t at;
+    bool found;
+};
+
 /* Called for each range of addresses of a function that has a row of its own. */
 static int keep_row(void *ctx, void *row, size_t n, unw_word_t start, unw_word_t end)
 {
-    struct place *p = ctx;
-    uint64_t at = p->exact ? p->pc : p->pc - 1;
-    if (at < start || at >= end || n > sizeof p->row)
+    struct wanted *w = ctx;
+    if (w->at < start || w->at >= end || n > sizeof w->row->bytes)
         return 0;
-    memcpy(p->row, row, n);
-    p->cfi = ROW;
+    w->row->start = start;
+    w->row->end = end;
+    memcpy(w->row->bytes, row, n);
+    w->found = true;
     return -UNW_ESTOPUNWIND; /* enough */
+}
+
+/* The row of u->lookup, which is in place p. */
+static void find_row(struct rf_unwinder *u, unw_cursor_t *cursor, struct place *p)
+{
+    uint64_t key = p->fn.name ? p->fn.addr >> 4 : u->lookup >> 8;
+    struct wanted w = {.row = &u->row[(key ^ key >> 8) % ROWS], .at = u->lookup};
+    w.found = w.row->image == p->image && w.at >= w.row->start && w.at < w.row->end;
+    if (!w.found) {
+        *w.row = (struct row){.image = p->image};
+        unw_reg_states_iterate(cursor, keep_row, &w);
+        u->missed = false;
+    }
+    p->cfi = w.found ? ROW : NO_ROW;
+    memcpy(p->row, w.row->bytes, sizeof p->row);
 }
 
 /* One step: from's caller into to, with all of its registers. */
@@ -204,11 +236,8 @@ static enum step step(struct rf_unwinder *u, const struct rf_native *from, struc
     u->missed = false;
     if (unw_init_remote(&cursor, u->space, u) < 0)
         return STUCK;
-    if (p->cfi == NOT_READ) {
-        p->cfi = NO_ROW;
-        unw_reg_states_iterate(&cursor, keep_row, p);
-        u->missed = false;
-    }
+    if (p->cfi == NOT_READ)
+        find_row(u, &cursor, p);
     if (p->cfi == NO_ROW)
         return NO_RULES;
     int moved = unw_apply_reg_state(&cursor, p->row);
@@ -344,9 +373,10 @@ enum rf_status rf_unwinder_open(struct rf_unwinder **out, const struct rf_images
         return rf_fail(err, RF_FAILURE, ENOMEM, "out of memory");
     u->images = images;
     u->place = calloc(PLACES, sizeof *u->place);
+    u->row = calloc(ROWS, sizeof *u->row);
     u->frame = calloc(RF_NATIVE_MAX + 1, sizeof *u->frame);
     u->space = unw_create_addr_space(&accessors, 0);
-    if (!u->place || !u->frame || !u->space) {
+    if (!u->place || !u->row || !u->frame || !u->space) {
         rf_unwinder_close(u);
         return rf_fail(err, RF_FAILURE, ENOMEM, "out of memory");
     }
@@ -362,6 +392,7 @@ void rf_unwinder_close(struct rf_unwinder *u)
     if (u->space)
         unw_destroy_addr_space(u->space);
     free(u->place);
+    free(u->row);
     free(u->frame);
     free(u);
 }
@@ -369,6 +400,7 @@ void rf_unwinder_close(struct rf_unwinder *u)
 void rf_unwinder_flush(struct rf_unwinder *u)
 {
     memset(u->place, 0, PLACES * sizeof *u->place);
+    memset(u->row, 0, ROWS * sizeof *u->row);
 }
 
 const char *rf_unwind_end_name(enum rf_unwind_end end)
