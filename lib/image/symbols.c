@@ -8,13 +8,16 @@
 
 size_t rf_symbol_base(const char *name)
 {
-    return strcspn(name, ".");
+    return (size_t)(strchrnul(name, '.') - name);
 }
 
 bool rf_symbol_is(const char *name, const char *base)
 {
-    size_t n = name ? rf_symbol_base(name) : 0;
-    return name && strlen(base) == n && memcmp(name, base, n) == 0;
+    while (name && *base && *name == *base) {
+        name++;
+        base++;
+    }
+    return name && !*base && (!*name || *name == '.');
 }
 
 /* Of several names for one address: global before weak before local, then one with a size. */

@@ -103,11 +103,15 @@ const struct rf_builtin *rf_builtins_object(const struct rf_builtins *b, uint64_
 bool rf_builtin_runs(const struct rf_builtin *b, const char *function)
 {
     static const char *const parts[] = {"", "_impl", "_body", "_inner"};
-    size_t own = rf_symbol_base(b->fn), n = rf_symbol_base(function);
-    if (n < own || memcmp(b->fn, function, own) != 0)
+    const char *own = b->fn;
+    while (*own && *own != '.' && *own == *function) {
+        own++;
+        function++;
+    }
+    if (*own && *own != '.')
         return false;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strlen(parts[i]) == n - own && memcmp(parts[i], function + own, n - own) == 0)
+        if (rf_symbol_is(function, parts[i]))
             return true;
     return false;
 }

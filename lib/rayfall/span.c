@@ -9,9 +9,12 @@
 void rf_spans_find(struct rf_spans *spans, const struct rf_images *images, const struct rf_memory *live)
 {
     struct rf_symbol s;
+    uint64_t size, align;
     spans->n = 0;
     for (size_t i = 0; i < rf_images_count(images) && spans->n < RF_SPANS_MAX; i++) {
         const struct rf_image *image = rf_images_get(images, i);
+        if (!rf_image_tls(image, &size, &align) || size < sizeof(struct rfprof_span)) /* so its symbols are not read */
+            continue;
         if (!rf_image_find(image, "rfprof_span", &s) || s.type != STT_TLS || s.size < sizeof(struct rfprof_span))
             continue;
         spans->at[spans->n].tls = rf_tls_of(image, live);
