@@ -13,6 +13,7 @@ enum {
     CONSTS_MAX = 1 << 16,
     DEBUG_MAX = 1 << 17,
     BODY_MAX = 4096,
+    HEADS_MAX = 8,     /* a function that a function made, and so on, is called */
     LOCALS_MAX = 1024, /* they stand on the operand stack */
 };
 
@@ -175,19 +176,43 @@ static bool first_form(const struct rf_memory *m, uint64_t body, const struct rf
     return false;
 }
 
-/* Makes the sources of all named functions known. */
-static void load_sources(struct rf_lambdas *c, const struct rf_memory *m, uint64_t epoch)
+/* Makes the sources of all named functions known. False when they were. */
+static bool load_sources(struct rf_lambdas *c, const struct rf_memory *m, uint64_t epoch)
 {
     const uint64_t *value;
     uint64_t nfo;
     struct rf_obj o;
     if (c->sources_of == rf_names_generation(c->names))
-        return;
+        return false;
     c->sources_of = rf_names_generation(c->names);
     for (size_t i = rf_names_values(c->names, &value); i-- > 0;)
         if (rf_obj_read(m, value[i], &o) && o.type == RAY_LAMBDA &&
             rf_read_u64(m, value[i] + RAY_DATA + 8 * LAMBDA_NFO, &nfo) && nfo)
             rf_sources_get(c->sources, m, nfo, epoch);
+    return true;
+}
+
+/* The source in which this form is written, known by its head's name: the head of "((pick f) x)" is that of "(pick f)".
+ */
+static const struct rf_source *source_of_form(struct rf_lambdas *c, const struct rf_memory *m, uint64_t node,
+                                              uint64_t epoch, uint64_t *nfo)
+{
+    struct rf_obj list, head;
+    uint64_t first;
+    struct rf_text text;
+    for (unsigned i = 0; i < HEADS_MAX; i++) {
+        if (!rf_obj_vector(m, node, RAY_LIST, BODY_MAX, &list) || list.len == 0 ||
+            !rf_read_u64(m, node + RAY_DATA, &first) || !rf_obj_read(m, first, &head))
+            return NULL;
+        if (head.type == RAY_SYMBOL_ATOM)
+            break;
+        node = first;
+    }
+    if (head.type != RAY_SYMBOL_ATOM || !rf_symbol_read(m, c->rt, head.len, &text))
+        return NULL;
+    const struct rf_source *found = rf_sources_with(c->sources, m, node, text, epoch, nfo);
+    free((char *)text.s);
+    return found;
 }
 
 /* A function made at run time has no source of its own, or that of the text which ran when it was made. Its body's
@@ -195,22 +220,16 @@ static void load_sources(struct rf_lambdas *c, const struct rf_memory *m, uint64
 static const struct rf_source *source_by_body(struct rf_lambdas *c, const struct rf_memory *m, uint64_t body,
                                               uint64_t epoch, uint64_t *nfo)
 {
-    struct rf_obj o, head;
-    uint64_t node, name;
+    struct rf_obj o;
+    uint64_t node;
     const struct rf_source *found = NULL;
     if (!rf_obj_vector(m, body, RAY_LIST, BODY_MAX, &o))
         return NULL;
-    load_sources(c, m, epoch);
-    for (uint64_t i = 0; !found && i < (uint64_t)o.len; i++) {
-        struct rf_text text;
-        struct rf_obj list;
-        if (!rf_read_u64(m, body + RAY_DATA + 8 * i, &node) || !rf_obj_vector(m, node, RAY_LIST, BODY_MAX, &list) ||
-            list.len == 0 || !rf_read_u64(m, node + RAY_DATA, &name) || !rf_obj_read(m, name, &head) ||
-            head.type != RAY_SYMBOL_ATOM || !rf_symbol_read(m, c->rt, head.len, &text))
-            continue;
-        found = rf_sources_with(c->sources, m, node, text, epoch, nfo);
-        free((char *)text.s);
-    }
+    do {
+        for (uint64_t i = 0; !found && i < (uint64_t)o.len; i++)
+            if (rf_read_u64(m, body + RAY_DATA + 8 * i, &node))
+                found = source_of_form(c, m, node, epoch, nfo);
+    } while (!found && load_sources(c, m, epoch));
     return found;
 }
 
@@ -287,8 +306,8 @@ static bool held_vector(const struct rf_lambdas *c, uint64_t addr, size_t elemen
 /* Was all that was decoded copied while the thread was held? Then it belongs together, whatever became of it since. */
 static bool held_whole(const struct rf_lambdas *c, const struct identity *id)
 {
-    return c->held && held_vector(c, id->slot[LAMBDA_CODE], 1) && held_vector(c, id->slot[LAMBDA_CONSTS], 8) &&
-           held_vector(c, id->slot[LAMBDA_DBG], 8);
+    return c->held && held_vector(c, id->slot[LAMBDA_BODY], 8) && held_vector(c, id->slot[LAMBDA_CODE], 1) &&
+           held_vector(c, id->slot[LAMBDA_CONSTS], 8) && held_vector(c, id->slot[LAMBDA_DBG], 8);
 }
 
 static struct entry *add(struct rf_lambdas *c, const struct rf_memory *m, uint64_t addr, const struct identity *id,
@@ -302,6 +321,7 @@ static struct entry *add(struct rf_lambdas *c, const struct rf_memory *m, uint64
     e->cached.addr = addr;
     e->id = *id;
     e->nfo = id->slot[LAMBDA_NFO];
+    rf_names_renew(c->names, c->live);
     const struct rf_source *source = e->nfo ? rf_sources_get(c->sources, m, e->nfo, epoch) : NULL;
     if (!source || !first_form(m, id->slot[LAMBDA_BODY], source, &first)) {
         const struct rf_source *around = source_by_body(c, m, id->slot[LAMBDA_BODY], epoch, &e->nfo);

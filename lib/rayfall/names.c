@@ -1,12 +1,18 @@
-/* names.c: a copy of the global environment's arrays, renewed now and then. */
+/* names.c: a copy of the global environment's arrays, and of what is in its dictionaries, renewed now and then. */
 #include "names.h"
 
+#include "object.h"
 #include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { GLOBALS_MAX = 1024 };
+enum {
+    GLOBALS_MAX = 1024,
+    MEMBERS_MAX = 1024,
+    DICTIONARY_MAX = 256, /* larger ones hold data */
+    PATH_MAX_PARTS = 8,
+};
 static const uint64_t REFRESH_NS = 100000000;
 
 struct table {
@@ -16,22 +22,46 @@ struct table {
     size_t n;
 };
 
+/* A dictionary that user code gave a name, or what is in one: "lib.math.mean" is a function in a dictionary in a
+ * dictionary (env_set_dotted in lang/env.c). */
+struct member {
+    int64_t key;
+    uint64_t value;
+    int32_t in; /* index of the dictionary that it is in; -1: a global */
+};
+
+struct members {
+    bool known; /* else read when they are first asked for */
+    size_t n;
+    struct member v[MEMBERS_MAX];
+};
+
 struct rf_names {
     const struct rf_runtime *rt;
     uint64_t read_ns, generation;
+    bool renewed; /* since the last refresh */
     struct table now, fresh;
+    struct members *members; /* of the dictionaries in `now` */
 };
 
 struct rf_names *rf_names_new(const struct rf_runtime *rt)
 {
     struct rf_names *n = calloc(1, sizeof *n);
-    if (n)
-        n->rt = rt;
+    struct members *members = calloc(1, sizeof *members);
+    if (!n || !members) {
+        free(n);
+        free(members);
+        return NULL;
+    }
+    n->rt = rt;
+    n->members = members;
     return n;
 }
 
 void rf_names_free(struct rf_names *n)
 {
+    if (n)
+        free(n->members);
     free(n);
 }
 
@@ -48,20 +78,105 @@ static bool read_table(const struct rf_runtime *rt, const struct rf_memory *live
            rf_read(live, rt->g_env + (uint64_t)l->env_user, t->user, t->n);
 }
 
-void rf_names_refresh(struct rf_names *n, const struct rf_memory *live, uint64_t now_ns)
+void rf_names_renew(struct rf_names *n, const struct rf_memory *live)
 {
-    if (n->read_ns && now_ns - n->read_ns < REFRESH_NS)
+    if (n->renewed)
         return;
-    n->read_ns = now_ns;
+    n->renewed = true;
+    n->members->known = false;
     if (!read_table(n->rt, live, &n->fresh) || memcmp(&n->fresh, &n->now, sizeof n->now) == 0)
         return;
     n->now = n->fresh;
     n->generation++;
 }
 
+void rf_names_refresh(struct rf_names *n, const struct rf_memory *live, uint64_t now_ns)
+{
+    n->renewed = false;
+    if (n->read_ns && now_ns - n->read_ns < REFRESH_NS)
+        return;
+    n->read_ns = now_ns;
+    rf_names_renew(n, live);
+}
+
 uint64_t rf_names_generation(const struct rf_names *n)
 {
     return n->generation;
+}
+
+static void add_member(struct members *s, const struct rf_memory *live, int64_t key, uint64_t value, size_t in)
+{
+    struct rf_obj o;
+    if (s->n < MEMBERS_MAX && rf_obj_read(live, value, &o) && (o.type == RAY_DICT || o.type == RAY_LAMBDA))
+        s->v[s->n++] = (struct member){key, value, (int32_t)in};
+}
+
+/* What is in member `in`, if that is a dictionary whose keys are symbols and whose values are any. */
+static void add_members(struct members *s, const struct rf_memory *live, size_t in)
+{
+    uint64_t part[2], value[DICTIONARY_MAX];
+    unsigned char symbols[8 * DICTIONARY_MAX];
+    struct rf_obj dict, keys, values;
+    if (!rf_obj_read(live, s->v[in].value, &dict) || dict.type != RAY_DICT ||
+        !rf_read(live, s->v[in].value + RAY_DATA, part, sizeof part) ||
+        !rf_obj_vector(live, part[0], RAY_SYMBOLS, DICTIONARY_MAX, &keys) ||
+        !rf_obj_vector(live, part[1], RAY_LIST, DICTIONARY_MAX, &values) || keys.len != values.len)
+        return;
+    size_t width = (size_t)1 << (keys.attrs & 3), len = (size_t)keys.len;
+    if (!rf_read(live, part[0] + RAY_DATA, symbols, width * len) ||
+        !rf_read(live, part[1] + RAY_DATA, value, sizeof *value * len))
+        return;
+    for (size_t i = 0; i < len; i++) {
+        int64_t key = 0; /* little endian, as the target */
+        memcpy(&key, symbols + width * i, width);
+        add_member(s, live, key, value[i], in);
+    }
+}
+
+static void read_members(const struct rf_names *n, const struct rf_memory *live)
+{
+    struct members *s = n->members;
+    struct rf_obj o;
+    s->known = true;
+    s->n = 0;
+    for (size_t i = 0; i < n->now.n && s->n < MEMBERS_MAX; i++)
+        if (n->now.user[i] && rf_obj_read(live, n->now.value[i], &o) && o.type == RAY_DICT)
+            s->v[s->n++] = (struct member){n->now.key[i], n->now.value[i], -1};
+    for (size_t i = 0; i < s->n; i++)
+        add_members(s, live, i);
+}
+
+/* The names on the way to a member, with dots between them. */
+static bool path_of(const struct rf_names *n, const struct rf_memory *live, int32_t at, struct rf_text *out)
+{
+    struct rf_text part[PATH_MAX_PARTS];
+    size_t parts = 0, size = 0;
+    char *to = NULL;
+    while (at >= 0 && parts < PATH_MAX_PARTS && rf_symbol_read(live, n->rt, n->members->v[at].key, &part[parts])) {
+        size += part[parts++].n + 1;
+        at = n->members->v[at].in;
+    }
+    if (at < 0 && (to = malloc(size)) != NULL) {
+        *out = (struct rf_text){to, size - 1};
+        for (size_t i = parts; i-- > 0;) {
+            memcpy(to, part[i].s, part[i].n);
+            to += part[i].n;
+            *to++ = i ? '.' : '\0';
+        }
+    }
+    while (parts-- > 0)
+        free((char *)part[parts].s);
+    return to != NULL;
+}
+
+static bool find_member(const struct rf_names *n, const struct rf_memory *live, uint64_t addr, struct rf_text *out)
+{
+    if (!n->members->known)
+        read_members(n, live);
+    for (size_t i = 0; i < n->members->n; i++)
+        if (n->members->v[i].value == addr)
+            return path_of(n, live, (int32_t)i, out);
+    return false;
 }
 
 bool rf_names_find(const struct rf_names *n, const struct rf_memory *live, uint64_t addr, struct rf_text *out)
@@ -78,7 +193,9 @@ bool rf_names_find(const struct rf_names *n, const struct rf_memory *live, uint6
             break;
         }
     }
-    return first < t->n && rf_symbol_read(live, n->rt, t->key[first], out);
+    if (first == t->n)
+        return find_member(n, live, addr, out);
+    return rf_symbol_read(live, n->rt, t->key[first], out);
 }
 
 size_t rf_names_values(const struct rf_names *n, const uint64_t **values)

@@ -11,10 +11,13 @@ struct rf_names *rf_names_new(const struct rf_runtime *rt);
 void rf_names_free(struct rf_names *n);
 /* Reads the environment again if it was last read before now_ns - 0.1 s. */
 void rf_names_refresh(struct rf_names *n, const struct rf_memory *live, uint64_t now_ns);
+/* Reads it again, whatever the time, but once between two refreshes: for a function that may be younger than what was
+ * read, at an address that was another's then. */
+void rf_names_renew(struct rf_names *n, const struct rf_memory *live);
 /* Changes whenever the environment did. */
 uint64_t rf_names_generation(const struct rf_names *n);
-/* The name of the function object at addr: the first that user code gave it, else the first. *out is malloc'ed. False
- * when it has none. */
+/* The name of the function object at addr: the first that user code gave it, else the first, else the path to it, as in
+ * "lib.math.mean", through dictionaries that user code gave names. *out is malloc'ed. False when it has none. */
 bool rf_names_find(const struct rf_names *n, const struct rf_memory *live, uint64_t addr, struct rf_text *out);
 /* The values of all globals; valid until the next refresh. */
 size_t rf_names_values(const struct rf_names *n, const uint64_t **values);

@@ -10,6 +10,7 @@ enum {
     PROLOGUE_WORDS = 16,
     VM_FIELDS = 256,   /* bytes from one field of the VM to another that is copied with it */
     CODE_BYTES = 1024, /* of an unknown lambda's bytecode, constants and debug vector */
+    BODY_BYTES = 256,  /* and of the list of its forms */
     LOCALS_MAX = 64,   /* values of an operand stack, from its top downwards */
     VALUE_BYTES = RAY_HEADER + 64,
     CHILDREN_MAX = 8, /* elements of a list */
@@ -163,7 +164,8 @@ static void ask_callers(const struct rf_probe *p, struct request *r, const struc
             ask_lambda(r, ret[i].fn);
 }
 
-/* The beginning of each lambda's bytecode, which is part of its identity; more of what is not yet known. */
+/* The beginnings of each lambda's bytecode and of its body, which are part of its identity; more of what is not yet
+ * known. */
 static void ask_code(const struct rf_probe *p, struct request *r)
 {
     const struct rf_snapshot *s = r->s;
@@ -178,6 +180,8 @@ static void ask_code(const struct rf_probe *p, struct request *r)
         bool known = p->lambdas && rf_lambdas_known(p->lambdas, b->addr, slot);
         if (rf_obj_plausible(slot[LAMBDA_CODE]))
             ask(r, slot[LAMBDA_CODE], known ? LAMBDA_CODE_LOOK : CODE_BYTES);
+        if (rf_obj_plausible(slot[LAMBDA_BODY]))
+            ask(r, slot[LAMBDA_BODY], known ? RAY_HEADER + 8 : BODY_BYTES);
         if (!known && rf_obj_plausible(slot[LAMBDA_CONSTS]))
             ask(r, slot[LAMBDA_CONSTS], CODE_BYTES);
         if (!known && rf_obj_plausible(slot[LAMBDA_DBG]))

@@ -173,6 +173,12 @@ static bool switches_source(const char *name)
     return rf_symbol_is(name, "ray_load_file_fn") || rf_symbol_is(name, "ray_eval_str");
 }
 
+/* They put it in force just before they call the evaluator: not while they read and parse it. */
+static bool has_switched(const struct rf_native_stack *native, size_t i)
+{
+    return switches_source(native->frame[i].fn.name) && i > 0 && rf_symbol_is(native->frame[i - 1].fn.name, "ray_eval");
+}
+
 /* Which source is in force where: the VM knows the innermost, each function that switched knows the one before. */
 static void sources_in_force(struct walk *k)
 {
@@ -184,7 +190,7 @@ static void sources_in_force(struct walk *k)
     k->from_client = handle >= 0;
     k->force[k->n_force++] = (struct source_switch){0, nfo};
     for (size_t i = 0; i < k->native->n && k->n_force < SWITCHES_MAX; i++)
-        if (switches_source(k->native->frame[i].fn.name)) {
+        if (has_switched(k->native, i)) {
             nfo = saved_source(k, &k->native->frame[i], nfo);
             k->force[k->n_force++] = (struct source_switch){i, nfo};
         }

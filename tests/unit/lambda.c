@@ -3,6 +3,7 @@
 #include "fake_memory.h"
 
 #include "rayfall/lambda.h"
+#include "rayfall/probe.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -133,6 +134,64 @@ static void names(void **state)
     assert_int_equal(rf_names_value(x->names, x->f->n_symbols - 1), 0xdead00);
 }
 
+/* What is met for the first time may have got its name, and its address, since the environment was last read. */
+static void names_younger_than_the_last_look(void **state)
+{
+    struct fixture *x = *state;
+    struct fake *f = x->f;
+    struct fake_function fn = function();
+    uint64_t old = fake_lambda(f, &fn), fresh = fake_lambda(f, &fn);
+    fake_global(f, "work", old, true);
+    assert_name(get(x, old), "work");
+    fake_u64(f, f->rt.g_env + (uint64_t)f->rt.layout.env_vals, fresh);
+    rf_names_refresh(x->names, &f->memory, x->epoch * 1000000000 + 1);
+    assert_name(rf_lambdas_get(x->lambdas, &f->memory, fresh, ++x->epoch), "work");
+    assert_name(rf_lambdas_get(x->lambdas, &f->memory, old, x->epoch), "work"); /* it was called so */
+    fn.nfo = make_nfo(f);
+    uint64_t other = fake_lambda(f, &fn);
+    fake_put(f, old, fake_at(f, other, LAMBDA_BYTES), LAMBDA_BYTES);
+    rf_names_refresh(x->names, &f->memory, x->epoch * 1000000000 - 1);
+    assert_name(rf_lambdas_get(x->lambdas, &f->memory, old, ++x->epoch), "<fn:2>"); /* what stands there now is not */
+}
+
+static uint64_t dictionary(struct fake *f, const int64_t *key, const uint64_t *value, size_t n)
+{
+    int32_t narrow[2]; /* the engine chooses the width of symbols by how many there are */
+    for (size_t i = 0; i < n; i++)
+        narrow[i] = (int32_t)key[i];
+    uint64_t part[] = {fake_object(f, RAY_SYMBOLS, 2, (int64_t)n, narrow, n * sizeof *narrow), fake_list(f, value, n)};
+    return fake_object(f, RAY_DICT, 0, 2, part, sizeof part);
+}
+
+/* (set lib.math.mean (fn ...)) makes dictionaries. */
+static void names_of_several_parts(void **state)
+{
+    struct fixture *x = *state;
+    struct fake *f = x->f;
+    struct fake_function fn = function();
+    uint64_t mean = fake_lambda(f, &fn), both = fake_lambda(f, &fn), hidden = fake_lambda(f, &fn);
+    int64_t key[] = {fake_symbol(f, "other"), fake_symbol(f, "mean")}, math = fake_symbol(f, "math");
+    uint64_t value[] = {both, mean};
+    uint64_t inner = dictionary(f, key, value, 2), outer = dictionary(f, &math, &inner, 1);
+    fake_global(f, "lib", outer, true);
+    fake_global(f, "own", both, true);
+    fake_global(f, ".sys", dictionary(f, key, &hidden, 1), false); /* the engine's own */
+    assert_name(get(x, mean), "lib.math.mean");
+    assert_name(get(x, both), "own"); /* a name is better than a path */
+    assert_name(get(x, hidden), "<fn>");
+    /* dictionaries in themselves, and such as make no sense */
+    uint64_t part[2];
+    memcpy(part, fake_at(f, inner + RAY_DATA, sizeof part), sizeof part);
+    fake_u64(f, part[1] + RAY_DATA, outer);
+    fake_u64(f, part[1] + RAY_DATA + 8, inner);
+    assert_name(get(x, fake_lambda(f, &fn)), "<fn>");
+    static const int64_t length[] = {-1, 0, 1, 3, INT64_MAX};
+    for (size_t i = 0; i < sizeof length / sizeof *length; i++) {
+        fake_u64(f, part[0] + RAY_LEN, (uint64_t)length[i]);
+        assert_name(get(x, fake_lambda(f, &fn)), "<fn>");
+    }
+}
+
 /* An environment that makes no sense, and names that cannot be read: the function is still a function. */
 static void names_that_lie(void **state)
 {
@@ -245,6 +304,47 @@ static void freed_behind_the_snapshot(void **state)
     memcpy(x->f->bytes, copy->bytes, sizeof copy->bytes);
     assert_non_null(rf_lambdas_get(x->lambdas, &copy->memory, addr, ++x->epoch));
     free(copy);
+}
+
+/* As an engine does it: copies what the probe asks for. */
+static void probe(struct fixture *x, struct rf_snapshot *s)
+{
+    struct rf_probe p = {.rt = &x->f->rt, .lambdas = x->lambdas};
+    struct rf_range want[RF_BLOCKS_MAX];
+    for (unsigned round = 0; round < RF_ROUNDS_MAX; round++) {
+        size_t n = rf_probe_select(&p, s, round, want, RF_BLOCKS_MAX - s->n_blocks);
+        for (size_t i = 0; i < n; i++)
+            if (rf_read(&x->f->memory, want[i].addr, s->bytes + s->n_bytes, want[i].size)) {
+                s->block[s->n_blocks++] = (struct rf_block){want[i].addr, want[i].size, (uint32_t)s->n_bytes};
+                s->n_bytes += want[i].size;
+            }
+    }
+}
+
+/* A function that another makes is gone a moment later, with its code and the list of its forms; the forms themselves
+ * are the other's. */
+static void freed_when_it_has_run(void **state)
+{
+    static unsigned char bytes[RF_BYTES_MAX];
+    static struct rf_snapshot s;
+    struct fixture *x = *state;
+    struct fake *f = x->f;
+    struct fake_function fn = function();
+    fn.nfo = make_nfo(f);
+    for (unsigned i = 0; i < 2; i++) { /* the second time it is known */
+        uint64_t begin = f->used, addr = fake_lambda(f, &fn), end = f->used;
+        s = (struct rf_snapshot){.memory = {rf_snapshot_read}, .bytes = bytes};
+        s.reg[RF_R15] = fake_exec(f, addr, 2, 0, 0);
+        probe(x, &s);
+        memset(f->bytes + begin, 0x55, end - begin);
+        struct rf_overlay view = rf_overlay(&s, &f->memory);
+        rf_lambdas_hold(x->lambdas, &s.memory);
+        const struct rf_lambda *l = rf_lambdas_get(x->lambdas, &view.memory, addr, ++x->epoch);
+        rf_lambdas_hold(x->lambdas, NULL);
+        assert_name(l, "<fn:2>");
+        assert_int_equal(l->first_line, 3);
+        f->used = begin;
+    }
 }
 
 static uint32_t line_at(const struct rf_lambda *l, uint32_t ip)
@@ -369,10 +469,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_function_is_decoded, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(names, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(names_younger_than_the_last_look, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(names_of_several_parts, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(names_that_lie, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(an_address_is_reused, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(what_is_no_function, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(freed_behind_the_snapshot, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(freed_when_it_has_run, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(spans_of_instructions, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(a_corrupt_debug_vector, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(a_body_without_places, open_fixture, close_fixture),
