@@ -11,8 +11,7 @@ cat >"$scratch/anew.rfl" <<'RFL'
   0))
 (set again (fn [n]
   (set work (fn [k]
-    (do (med v) (med v) (med v) (med v) (med v) (med v) (med v) (med v) (med v) (med v))
-    (do (med v) (med v) (med v) (med v) (med v) (med v) (med v) (med v) (med v) (med v))
+    (map med (list v v v v v v v v v v v v v v v v v v v v))
     k))
   (work n)
   (map (fn [k] (lib.math.mids k)) (list 30))
@@ -22,7 +21,7 @@ cat >"$scratch/anew.rfl" <<'RFL'
   (again t)))
 RFL
 printf '; a comment\n(do\n  (load "large.rfl"))\n' >"$scratch/outer.rfl"
-for _ in $(seq 200); do echo "(set data [$(seq -s ' ' 1 240)])"; done >"$scratch/large.rfl"
+for _ in $(seq 80); do echo "(set data [$(seq -s ' ' 1 240)])"; done >"$scratch/large.rfl"
 
 # most LINE-OF-FILE: the function that has most samples there, and how many those are
 most() { awk -F'\t' -v at="$1" '$1 ":" $2 == at {print $6, $3}' "$scratch/x.tsv" | sort -rn | head -n 1; }
@@ -32,13 +31,18 @@ for version in 2.4.0 2.3.1 2.1.0; do
     rayforce=$(release $version 2>/dev/null) || continue
     tried=$((tried + 1))
     start_rayforce "$rayforce" anew.rfl || fail "$version: the target did not start"
-    "$RFPROF" -p "$target" -d 3 -r 200 -q -o "$scratch/x.tsv" || fail "$version: exit $?"
+    "$RFPROF" -p "$target" -r 300 -q -o "$scratch/x.tsv" &
+    sampler=$!
+    started+=("$sampler")
+    burn 1000
+    kill "$sampler"
+    wait "$sampler" || fail "$version: exit $?"
     end "$target"
     for want in 'anew.rfl:7 work' 'anew.rfl:3 lib.math.mids' 'outer.rfl:3 <top>'; do
         read -r _ fn < <(most "${want% *}")
         [ "$fn" = "${want#* }" ] || fail "$version: '$fn' instead of $want in: $(cat "$scratch/x.tsv")"
     done
-    read -r load _ < <(most anew.rfl:12)
+    read -r load _ < <(most anew.rfl:11)
     read -r top _ < <(most outer.rfl:3)
     [ "$top" -ge $((load / 2)) ] || fail "$version: $load samples load outer.rfl, $top are in it: $(cat "$scratch/x.tsv")"
 done

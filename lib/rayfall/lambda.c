@@ -156,7 +156,11 @@ static bool read_debug(struct rf_lambda *l, const struct rf_memory *m, uint64_t 
         uint64_t offset = raw[2 * i], id = raw[2 * i + 1];
         if (offset >= l->code.len || (l->n_debug && offset <= l->debug[l->n_debug - 1].offset))
             continue;
-        l->debug[l->n_debug++] = (struct rf_debug){(uint32_t)offset, rf_source_repair(source, id)};
+        if (!rf_source_repair(source, id, &l->debug[l->n_debug].span)) {
+            l->n_debug = 0; /* the one before would be taken to go on here */
+            break;
+        }
+        l->debug[l->n_debug++].offset = (uint32_t)offset;
     }
     free(raw);
     return ok;

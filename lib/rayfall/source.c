@@ -5,6 +5,7 @@
 #include "source.h"
 
 #include "cache.h"
+#include "places.h"
 #include "text.h"
 #include "texts.h"
 
@@ -21,11 +22,12 @@ enum {
     TITLE_CHARACTERS = 60,
     TITLE_BYTES = 240,
     QUERY_BYTES = 4096,
-    LINES_MAX = 65536
+    NUMBERS = 65536 /* that 16 bits hold */
 };
 
 struct rf_node_span {
-    uint64_t node, span;
+    uint64_t node;
+    struct rf_span span;
     uint32_t order, depth;
 };
 
@@ -141,8 +143,7 @@ static int by_span(const void *a, const void *b)
 /* Outer forms before those inside them. */
 static int by_place(const void *a, const void *b)
 {
-    struct rf_span x = rf_span_unpack((*(struct rf_node_span *const *)a)->span);
-    struct rf_span y = rf_span_unpack((*(struct rf_node_span *const *)b)->span);
+    struct rf_span x = (*(struct rf_node_span *const *)a)->span, y = (*(struct rf_node_span *const *)b)->span;
     if (x.line != y.line)
         return x.line < y.line ? -1 : 1;
     if (x.col != y.col)
@@ -150,6 +151,11 @@ static int by_place(const void *a, const void *b)
     if (x.end_line != y.end_line)
         return x.end_line > y.end_line ? -1 : 1;
     return x.end_col > y.end_col ? -1 : x.end_col < y.end_col;
+}
+
+static bool same_span(struct rf_span a, struct rf_span b)
+{
+    return a.line == b.line && a.col == b.col && a.end_line == b.end_line && a.end_col == b.end_col;
 }
 
 /* How deep each form is nested, in one pass over them in the order of the text. The forms around the one at hand are
@@ -162,15 +168,14 @@ static bool index_depths(struct rf_source *s)
     struct rf_node_span **around = form + s->n_nodes;
     size_t n = 0, deep = 0;
     for (size_t i = 0; i < s->n_nodes; i++) {
-        struct rf_text t = rf_source_at(s, rf_span_unpack(s->nodes[i].span));
+        struct rf_text t = rf_source_at(s, s->nodes[i].span);
         if (t.n && t.s[0] == '(')
             form[n++] = &s->nodes[i];
     }
     qsort(form, n, sizeof *form, by_place);
     for (size_t i = 0; i < n; i++) {
-        struct rf_span here = rf_span_unpack(form[i]->span);
-        while (deep && (around[deep - 1]->span == form[i]->span ||
-                        !rf_span_encloses(rf_span_unpack(around[deep - 1]->span), here)))
+        struct rf_span here = form[i]->span;
+        while (deep && (same_span(around[deep - 1]->span, here) || !rf_span_encloses(around[deep - 1]->span, here)))
             deep--;
         around[deep++] = form[i];
         form[i]->depth = (uint32_t)deep;
@@ -180,11 +185,12 @@ static bool index_depths(struct rf_source *s)
 }
 
 /* Sorts the parallel vectors into the two indexes. Both arrays hold n entries. */
-static void index_nodes(struct rf_source *s, const uint64_t *keys, const uint64_t *vals, size_t n)
+static void index_nodes(struct rf_source *s, const uint64_t *keys, const uint64_t *vals, size_t n,
+                        const struct rf_span *place)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
-        s->nodes[i] = (struct rf_node_span){keys[i], vals[i], (uint32_t)i, 0};
+        s->nodes[i] = (struct rf_node_span){keys[i], place ? place[i] : rf_span_unpack(vals[i]), (uint32_t)i, 0};
         s->spans[i] = (struct rf_span_node){vals[i], keys[i]};
     }
     qsort(s->nodes, n, sizeof *s->nodes, by_node);
@@ -194,6 +200,28 @@ static void index_nodes(struct rf_source *s, const uint64_t *keys, const uint64_
             s->nodes[kept++] = s->nodes[i];
     s->n_nodes = kept;
     s->n_spans = n;
+}
+
+/* Are there lines or columns that 16 bits do not hold? */
+static bool is_long(const struct rf_source *s)
+{
+    bool is = s->n_lines > NUMBERS;
+    for (size_t i = 0; !is && i < s->n_lines; i++)
+        is = (i + 1 < s->n_lines ? s->line_start[i + 1] : s->text.n) - s->line_start[i] > NUMBERS;
+    return is;
+}
+
+static bool place_nodes(struct rf_source *s, const uint64_t *keys, const uint64_t *vals, size_t n)
+{
+    struct rf_span *place = NULL;
+    s->lengthy = is_long(s);
+    if (s->lengthy && (place = malloc(n * sizeof *place + 1)) == NULL)
+        return false;
+    s->unplaced = s->lengthy && !rf_places_find(s->text, vals, n, place);
+    if (!s->unplaced)
+        index_nodes(s, keys, vals, n, place);
+    free(place);
+    return true;
 }
 
 static bool index_lines(struct rf_source *s)
@@ -266,10 +294,7 @@ static bool source_read(struct rf_source *s, const struct rf_memory *m, const st
     s->spans = malloc(n * sizeof *s->spans + 1);
     if (!s->nodes || !s->spans || !index_lines(s) || !make_titles(s))
         goto out;
-    s->unplaced = s->n_lines > LINES_MAX;
-    if (!s->unplaced)
-        index_nodes(s, keys, keys + n, n);
-    ok = index_depths(s);
+    ok = place_nodes(s, keys, keys + n, n) && index_depths(s);
 out:
     free(keys);
     if (!ok)
@@ -355,7 +380,7 @@ bool rf_source_node(const struct rf_source *s, uint64_t node, struct rf_span *ou
 {
     const struct rf_node_span *n = find_node(s, node);
     if (n)
-        *out = rf_span_unpack(n->span);
+        *out = n->span;
     return n != NULL;
 }
 
@@ -365,14 +390,22 @@ uint32_t rf_source_depth(const struct rf_source *s, uint64_t node)
     return n ? n->depth : 0;
 }
 
-struct rf_span rf_source_repair(const struct rf_source *s, uint64_t id)
+bool rf_source_repair(const struct rf_source *s, uint64_t id, struct rf_span *out)
 {
     struct rf_span_node key = {id, 0};
-    struct rf_span span;
+    struct rf_span other;
     const struct rf_span_node *hit = s->n_spans ? bsearch(&key, s->spans, s->n_spans, sizeof key, by_span) : NULL;
-    if (hit && rf_source_node(s, hit->node, &span))
-        return span;
-    return rf_span_unpack(id);
+    if (!hit || !rf_source_node(s, hit->node, out)) {
+        *out = rf_span_unpack(id);
+        return !s->lengthy;
+    }
+    const struct rf_span_node *first = hit, *end = s->spans + s->n_spans;
+    while (first > s->spans && first[-1].span == id)
+        first--;
+    for (; s->lengthy && first < end && first->span == id; first++)
+        if (!rf_source_node(s, first->node, &other) || !same_span(other, *out))
+            return false;
+    return true;
 }
 
 const struct rf_source *rf_sources_with(struct rf_sources *c, const struct rf_memory *m, uint64_t node,
@@ -413,7 +446,7 @@ struct rf_text rf_source_at(const struct rf_source *s, struct rf_span span)
     return (struct rf_text){s->text.s + at, s->text.n - at};
 }
 
-static bool before(uint16_t line, uint16_t col, uint16_t than_line, uint16_t than_col)
+static bool before(uint32_t line, uint32_t col, uint32_t than_line, uint32_t than_col)
 {
     return line < than_line || (line == than_line && col < than_col);
 }
@@ -432,16 +465,11 @@ bool rf_span_encloses(struct rf_span outer, struct rf_span inner)
            !before(outer.end_line, outer.end_col, inner.end_line, inner.end_col);
 }
 
-static bool same_span(struct rf_span a, struct rf_span b)
-{
-    return a.line == b.line && a.col == b.col && a.end_line == b.end_line && a.end_col == b.end_col;
-}
-
 bool rf_source_parent(const struct rf_source *s, struct rf_span inner, uint64_t *node, struct rf_span *out)
 {
     bool found = false;
     for (size_t i = 0; i < s->n_nodes; i++) {
-        struct rf_span span = rf_span_unpack(s->nodes[i].span);
+        struct rf_span span = s->nodes[i].span;
         if (!rf_span_encloses(span, inner) || same_span(span, inner) || (found && !rf_span_encloses(*out, span)))
             continue;
         struct rf_text text = rf_source_at(s, span);
@@ -458,7 +486,7 @@ bool rf_source_function(const struct rf_source *s, struct rf_span inner, struct 
 {
     bool found = false;
     for (size_t i = 0; i < s->n_nodes; i++) {
-        struct rf_span span = rf_span_unpack(s->nodes[i].span);
+        struct rf_span span = s->nodes[i].span;
         struct rf_text text = rf_source_at(s, span);
         if (!rf_span_encloses(span, inner) || text.n < 4 || memcmp(text.s, "(fn", 3) != 0 ||
             !memchr(" \t\r\n[", text.s[3], 5))

@@ -10,9 +10,9 @@
 #include "object.h"
 #include "rfprof.h"
 
-/* As rayforce stores it: 0-based, columns in bytes, end_col inclusive. */
+/* As rayforce stores it, 0-based, columns in bytes, end_col inclusive; but not modulo 65536. */
 struct rf_span {
-    uint16_t line, end_line, col, end_col;
+    uint32_t line, end_line, col, end_col;
 };
 
 struct rf_source {
@@ -21,7 +21,8 @@ struct rf_source {
     struct rf_text text;
     /* Of text that came from no file, spaces squeezed: its beginning, and all of it up to 4096 bytes; else "". */
     struct rf_text title, query;
-    bool unplaced;              /* too long for rayforce's 16-bit line numbers: where its nodes stand cannot be told */
+    bool lengthy;               /* too long for rayforce's 16-bit lines and columns */
+    bool unplaced;              /* and where its nodes stand was not found out */
     struct rf_node_span *nodes; /* ascending by node, the last match only */
     size_t n_nodes;
     struct rf_span_node *spans; /* ascending by span */
@@ -48,8 +49,9 @@ const struct rf_source *rf_sources_with(struct rf_sources *c, const struct rf_me
 bool rf_source_unfiled(const struct rf_source *s);
 /* The span of a live node. */
 bool rf_source_node(const struct rf_source *s, uint64_t node, struct rf_span *out);
-/* The true span of the node that a debug vector's span id was meant for: the id itself where it is not found. */
-struct rf_span rf_source_repair(const struct rf_source *s, uint64_t id);
+/* The true span of the node that a debug vector's span id was meant for: the id itself where it is not found. False in
+ * a text that is too long for that, and where it may be several nodes'. */
+bool rf_source_repair(const struct rf_source *s, uint64_t id, struct rf_span *out);
 /* At most `characters` of a text with runs of blanks as one, none at its ends; at most size bytes go to `to`. A cut
  * falls between characters. Returns the bytes written. */
 size_t rf_squeeze(struct rf_text text, size_t characters, char *to, size_t size);

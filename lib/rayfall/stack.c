@@ -130,7 +130,7 @@ static struct rf_text source_line(const struct walk *k, const struct rf_source *
 {
     if (!k->w->want_source || !source || line == 0 || line > UINT16_MAX + 1u)
         return (struct rf_text){"", 0};
-    struct rf_text t = rf_source_at(source, (struct rf_span){.line = (uint16_t)(line - 1)});
+    struct rf_text t = rf_source_at(source, (struct rf_span){.line = line - 1});
     const char *end = t.n ? memchr(t.s, '\n', t.n) : NULL;
     if (end)
         t.n = (size_t)(end - t.s);

@@ -6,6 +6,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -40,6 +41,13 @@ static const struct rf_source *get(struct fixture *x, uint64_t nfo)
     return rf_sources_get(x->sources, &x->f->memory, nfo, ++x->epoch);
 }
 
+static struct rf_span repaired(const struct rf_source *s, uint64_t id)
+{
+    struct rf_span span;
+    assert_true(rf_source_repair(s, id, &span));
+    return span;
+}
+
 static const char *const two_functions = "(set outer (fn [x]\n"
                                          "  (map (fn [y]\n"
                                          "         (+ x y))\n"
@@ -69,7 +77,7 @@ static void texts_and_spans_are_read(void **state)
     assert_string_equal(s->file.s, "scripts/longer.rfl");
     assert_int_equal(s->text.n, 0);
     assert_false(rf_source_node(s, NODE_A, &span));
-    assert_int_equal(rf_source_repair(s, fake_span(7, 1, 7, 2)).line, 7);
+    assert_int_equal(repaired(s, fake_span(7, 1, 7, 2)).line, 7);
 }
 
 static void the_last_match_is_the_live_nodes(void **state)
@@ -85,12 +93,12 @@ static void the_last_match_is_the_live_nodes(void **state)
     assert_true(rf_source_node(s, NODE_B, &span));
     assert_int_equal(span.line, 4);
     /* a debug vector has the dead atom's span: what was meant is the node */
-    span = rf_source_repair(s, spans[0]);
+    span = repaired(s, spans[0]);
     assert_int_equal(span.line, 4);
     assert_int_equal(span.end_col, 8);
-    assert_int_equal(rf_source_repair(s, spans[1]).line, 2);
-    assert_int_equal(rf_source_repair(s, spans[2]).line, 4);
-    assert_int_equal(rf_source_repair(s, spans[3]).line, 0);
+    assert_int_equal(repaired(s, spans[1]).line, 2);
+    assert_int_equal(repaired(s, spans[2]).line, 4);
+    assert_int_equal(repaired(s, spans[3]).line, 0);
     /* an address that was reused many times */
     uint64_t same[9], turn[9];
     for (unsigned i = 0; i < 9; i++) {
@@ -100,10 +108,10 @@ static void the_last_match_is_the_live_nodes(void **state)
     const struct rf_source *reused = get(x, fake_nfo(x->f, "g.rfl", two_functions, same, turn, 9));
     assert_non_null(reused);
     for (unsigned i = 0; i < 9; i++)
-        assert_int_equal(rf_source_repair(reused, turn[i]).line, 18);
+        assert_int_equal(repaired(reused, turn[i]).line, 18);
     s = get(x, nfo);
     /* an id that is not there is taken as it is */
-    assert_int_equal(rf_source_repair(s, fake_span(3, 1, 3, 2)).line, 3);
+    assert_int_equal(repaired(s, fake_span(3, 1, 3, 2)).line, 3);
 }
 
 static void the_text_at_a_span(void **state)
@@ -139,6 +147,95 @@ static void the_smallest_function_around(void **state)
     /* the whole set form is in no function; nor is (fnord 1), which only begins like one */
     assert_false(rf_source_function(s, rf_span_unpack(spans[SET]), &fn));
     assert_false(rf_source_function(s, rf_span_unpack(fake_span(4, 1, 4, 5)), &fn));
+}
+
+/* A text of `lines` lines and a last one of `columns` characters that are none, between two functions. */
+static char *long_text(unsigned lines, unsigned columns)
+{
+    char *text = malloc(lines + columns + 256), *to = text;
+    assert_non_null(text);
+    to += sprintf(to, "(set f (fn [x] \"a \\\" (\"\n  (med {key:x}))) ; (\n");
+    memset(to, '\n', lines);
+    to += lines;
+    memset(to, ' ', columns);
+    to += columns;
+    strcpy(to, "(set g (fn [x] ;)\n (med\n  x)))");
+    return text;
+}
+
+static uint64_t id_of(unsigned line, unsigned col, unsigned end_line, unsigned end_col)
+{
+    return fake_span(line & 0xffff, col & 0xffff, end_line & 0xffff, end_col & 0xffff);
+}
+
+/* Lines and columns beyond 16 bits are found by reading the text again; ids that may be two nodes' say nothing. */
+static void numbers_beyond_16_bits(void **state)
+{
+    static const struct {
+        unsigned lines, columns;
+    } cases[] = {{65534, 0}, {65535, 3}, {70000, 0}, {200000, 1}, {3, 65536}, {2, 300000}};
+    struct fixture *x = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned line = 2 + cases[i].lines, col = cases[i].columns;
+        /* "set" and "f" are not asked for; the parser records what is in brackets behind its elements */
+        uint64_t keys[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+        uint64_t spans[] = {id_of(0, 12, 0, 12),
+                            id_of(0, 15, 0, 22),
+                            id_of(1, 12, 1, 12), /* behind a key */
+                            id_of(1, 2, 1, 14),
+                            id_of(0, 7, 1, 15),
+                            id_of(0, 0, 1, 16),
+                            id_of(line + 1, 1, line + 2, 3),
+                            id_of(line, col + 7, line + 2, 4),
+                            id_of(line, col, line + 2, 5),
+                            id_of(line + 2, 6, line + 2, 5)};
+        char *text = long_text(cases[i].lines, cases[i].columns);
+        const struct rf_source *s = get(x, fake_nfo(x->f, "f.rfl", text, keys, spans, 10));
+        struct rf_span span;
+        assert_non_null(s);
+        assert_false(s->unplaced);
+        for (unsigned k = 0; k < 3; k++) {
+            unsigned at = k == 0 ? line + 1 : line, want = k == 0 ? 1 : k == 1 ? col + 7 : col;
+            assert_true(rf_source_node(s, 7 + k, &span));
+            assert_int_equal(span.line, at);
+            assert_int_equal(span.col, want);
+            assert_int_equal(span.end_line, line + 2);
+            assert_int_equal(repaired(s, spans[6 + k]).line, at);
+            assert_int_equal(rf_source_at(s, span).s[0], '(');
+        }
+        assert_int_equal(rf_source_at(s, repaired(s, spans[3])).s[1], 'm');
+        assert_int_equal(rf_source_at(s, repaired(s, spans[9])).n, 0); /* the list of all forms */
+        assert_false(rf_source_repair(s, id_of(1, 1, 1, 1), &span));   /* nobody's: it may stand for any line */
+        /* another text than that of the spans */
+        text[7] = ' ';
+        s = get(x, fake_nfo(x->f, "f.rfl", text, keys, spans, 10));
+        assert_non_null(s);
+        assert_true(s->unplaced);
+        assert_false(rf_source_node(s, 7, &span));
+        free(text);
+        x->f->used = 0x10000; /* there is no room for all */
+    }
+}
+
+/* 65536 lines apart, at the same column. */
+static void ids_of_two_nodes(void **state)
+{
+    struct fixture *x = *state;
+    enum { APART = 65536 };
+    char *text = malloc(APART + 16);
+    uint64_t keys[] = {1, 2, 3}, spans[] = {fake_span(0, 0, 0, 2), fake_span(0, 0, 0, 2), fake_span(1, 0, 1, 0)};
+    struct rf_span span;
+    assert_non_null(text);
+    strcpy(text, "(f)");
+    memset(text + 3, '\n', APART);
+    strcpy(text + 3 + APART, "(f)\n1");
+    const struct rf_source *s = get(x, fake_nfo(x->f, "f.rfl", text, keys, spans, 3));
+    assert_non_null(s);
+    assert_true(rf_source_node(s, 2, &span));
+    assert_int_equal(span.line, APART);
+    assert_false(rf_source_repair(s, spans[0], &span));
+    assert_int_equal(repaired(s, spans[2]).line, APART + 1);
+    free(text);
 }
 
 /* Spans of lines and columns that the text does not have. */
@@ -308,6 +405,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_last_match_is_the_live_nodes, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(the_text_at_a_span, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(the_smallest_function_around, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(numbers_beyond_16_bits, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(ids_of_two_nodes, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(spans_outside_the_text, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(what_is_no_nfo, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(another_text_at_the_same_address, open_fixture, close_fixture),
