@@ -31,7 +31,8 @@ struct walk {
     struct rf_span at;          /* the form that it is at, where that is known */
     bool placed;
     bool walked; /* its body is walked as a tree: its frames are those of the chain that follows */
-    struct rf_text fn_file;
+    struct rf_text fn_file, fn_name;
+    bool fn_named;
     uint64_t called, operands; /* the function object that it calls, and where that finds its arguments */
     size_t left;               /* native frames that have not been looked at by push_native: the innermost so many */
 };
@@ -333,7 +334,7 @@ static void push_head(struct walk *k, const struct rf_tree *tree, size_t i, cons
 /* A function whose body is walked, at no form that is known. */
 static void push_walked(struct walk *k)
 {
-    rf_stack_push(k->w->out, &(struct rf_frame){.file = k->fn_file, .fn = k->fn->name, .named = true});
+    rf_stack_push(k->w->out, &(struct rf_frame){.file = k->fn_file, .fn = k->fn_name, .named = k->fn_named});
     note_locals(k, k->fn, 0);
 }
 
@@ -387,7 +388,7 @@ static void push_solved(struct walk *k, struct solved *s, const struct rf_form *
     if (!form->source || form->root)
         return;
     bool in_fn = form->source == s->own;
-    struct rf_frame f = {.file = k->fn_file, .fn = in_fn ? k->fn->name : text(""), .named = true};
+    struct rf_frame f = {.file = k->fn_file, .fn = in_fn ? k->fn_name : text(""), .named = k->fn_named};
     if (!in_fn)
         f = top_frame(k, form->source);
     f.line = form->span.line + 1u;
@@ -422,10 +423,17 @@ static void flush(struct walk *k, size_t to)
     k->walked = false;
 }
 
-static struct rf_text file_of(struct walk *k, const struct rf_lambda *fn)
+/* The frames that follow are this function's. Without a name, in text without one, it is known by the text's beginning.
+ */
+static const struct rf_source *enter(struct walk *k, const struct rf_lambda *fn)
 {
     const struct rf_source *source = source_at(k, fn->nfo);
-    return source ? rf_source_place(source, k->from_client && fn->nfo == k->force[0].nfo) : text("<unknown>");
+    bool unnamed = source && rf_source_unfiled(source) && !fn->named;
+    k->fn = fn;
+    k->fn_file = source ? rf_source_place(source, k->from_client && fn->nfo == k->force[0].nfo) : text("<unknown>");
+    k->fn_name = unnamed ? source->title : fn->name;
+    k->fn_named = !unnamed;
+    return source;
 }
 
 /* The frame of an interpreted lambda's call has the lambda in a register or among its lowest words. */
@@ -445,10 +453,9 @@ static void enter_uncompiled(struct walk *k, size_t frame)
             fn = rf_lambdas_uncompiled(in->lambdas, k->w->m, w, in->epoch);
     if (!fn)
         return;
-    k->fn = fn;
+    enter(k, fn);
     k->placed = false;
     k->walked = true;
-    k->fn_file = file_of(k, fn);
 }
 
 static void push_activation(void *ctx, const struct rf_activation *a)
@@ -461,18 +468,12 @@ static void push_activation(void *ctx, const struct rf_activation *a)
         k->w->out->how = RF_NOT_EXPLAINED;
         return;
     }
-    const struct rf_source *source = source_at(k, a->fn->nfo);
-    bool unfiled = source && rf_source_unfiled(source);
+    const struct rf_source *source = enter(k, a->fn);
     k->at = a->span;
     k->placed = a->placed;
     k->called = a->called;
     k->operands = a->operands;
-    k->fn_file = file_of(k, a->fn);
-    struct rf_frame f = {.file = k->fn_file, .fn = a->fn->name, .named = true};
-    if (unfiled && !a->fn->named) { /* a function without a name in text without one: the text's beginning */
-        f.fn = source->title;
-        f.named = false;
-    }
+    struct rf_frame f = {.file = k->fn_file, .fn = k->fn_name, .named = k->fn_named};
     if (!(k->w->rt->off & RF_OFF_LINES)) {
         f.line = a->line;
         f.source = source_line(k, source, a->line);
