@@ -61,8 +61,11 @@ static enum rf_status open_folder(struct control_place *p, bool make, struct rf_
     p->folder_fd = open(p->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (p->folder_fd < 0 && errno == ENOENT && !make)
         return RF_OK;
-    if (p->folder_fd < 0 || fstat(p->folder_fd, &st) < 0)
-        return rf_fail(err, RF_FAILURE, errno, "cannot use the folder %s: %s", p->folder, strerror(errno));
+    if (p->folder_fd < 0 || fstat(p->folder_fd, &st) < 0) {
+        rf_fail(err, RF_FAILURE, errno, "cannot use the folder %s: %s", p->folder, strerror(errno));
+        rf_hint(err, "it must be a folder of yours, and no symlink");
+        return RF_FAILURE;
+    }
     if (st.st_uid == geteuid() && !(st.st_mode & 077))
         return RF_OK;
     rf_fail(err, RF_PERMISSION, 0, "the folder %s is not safe: it must be yours, and closed to others", p->folder);

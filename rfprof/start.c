@@ -208,6 +208,8 @@ int verb_start(const struct options *o, uint64_t started_ns)
             return complain_usage("a recorder in the background has no stdout: without -o, that of rfprof stop gets "
                                   "the profile");
     c.options.pid = process_of(o->pid);
+    if (c.options.pid == getpid()) /* the recorder is another process, to which that would be some target */
+        return complain_usage("process %d is rfprof itself", (int)c.options.pid);
     if (o->owner)
         snprintf(c.owner, sizeof c.owner, "%s", o->owner);
     else

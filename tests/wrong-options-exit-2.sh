@@ -53,3 +53,6 @@ wrong 'PID is missing' record
 # shellcheck disable=SC2016 # $$ is the inner shell, which becomes rfprof
 expect_exit 2 sh -c 'exec "$0" -p $$' "$RFPROF"
 says 'rfprof itself'
+# shellcheck disable=SC2016
+expect_exit 2 sh -c 'exec "$0" start -p $$' "$RFPROF"
+says 'rfprof itself'
