@@ -186,7 +186,8 @@ enum { ANY_VERB = -1 };
 
 static const struct option_row rows[] = {
     {'p', "pid", "PID", "the process to sample, decimal or 0x hex; record takes several: PID,PID",
-     FOR_RECORDING | FOR_STOP | FOR_TOP | FOR_CHECK | FOR_DUMP, take_pid, "a process id, decimal or 0x hex", NULL, 0},
+     FOR_RECORDING | FOR_STOP | FOR_TOP | FOR_CHECK | FOR_DUMP, take_pid,
+     "a process id, decimal or 0x hex; of several 8 at most", NULL, 0},
     {'d', "duration", "SEC", "how long, fractions allowed (default: until Ctrl-C or the target ends)",
      FOR_RECORDING | FOR_TOP, take_duration, "seconds, more than 0", NULL, 0},
     {'r', "rate", "HZ", "samples per second and thread, 1 to 10000 (default 100)", FOR_RECORDING | FOR_TOP, take_rate,

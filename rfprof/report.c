@@ -4,6 +4,7 @@
 #include "verbs.h"
 
 #include <signal.h>
+#include <string.h>
 
 /* What another program's profile has nothing for; NULL when it has it all. */
 static const char *lacks(const struct options *o)
@@ -65,7 +66,7 @@ int verb_report(const struct options *o, uint64_t started_ns)
         return complain_usage("report needs a profile: a file that rfprof record -o FILE.pb.gz wrote");
     signal(SIGPIPE, SIG_IGN); /* as while recording: a reader that went away is no error */
     signal(SIGXFSZ, SIG_IGN);
-    enum rf_status status = rf_saved_open(&saved, o->file, &err);
+    enum rf_status status = rf_saved_open(&saved, !strcmp(o->file, "-") ? "/dev/stdin" : o->file, &err);
     if (status == RF_OK)
         status = outputs_prepare(output, &n, o->n_outputs ? o->output : standard, o->n_outputs ? o->n_outputs : 1,
                                  o->format, &err);

@@ -42,7 +42,8 @@ static const struct verb verbs[] = {
      "examples:\n"
      "  rfprof -p 4242 -d 30 -o incident.pb.gz        keeps all there is to know\n"
      "  rfprof report incident.pb.gz --by builtin     which of it is shown is chosen afterwards\n"
-     "  rfprof report incident.pb.gz -n -o cpu.svg\n"},
+     "  rfprof report incident.pb.gz -n -o cpu.svg\n"
+     "  ssh db1 cat incident.pb.gz | rfprof report -\n"},
 #endif
     {"completion", "completion bash | zsh | fish", "a script that makes the shell complete this command line",
      FOR_COMPLETION, verb_completion,

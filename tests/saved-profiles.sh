@@ -117,6 +117,7 @@ cut -f 1-4 "$scratch/run.tsv" | sed 1d | awk -F '\t' '$4 > 0' | sort | diff "$sc
 # a pipe gets folded stacks from a file, too, and a reader that goes away is no error
 "$RFPROF" report "$scratch/run.pb.gz" 2>"$scratch/err" | grep -q '^threads (threads.rfl:[23])' || fail "no folded stacks"
 says 'stdout gets format folded'
+"$RFPROF" report - -q -f tsv <"$scratch/run.pb.gz" | cmp - "$scratch/run.tsv" || fail "- is not stdin"
 
 # files that are no profiles, or only half of one, are refused by name
 head -c 300 "$scratch/run.pb.gz" >"$scratch/cut.pb.gz"
