@@ -53,6 +53,8 @@ typedef uint64_t rf_ops;
 #define RF_CALLS                                                                                                       \
     (RF_OP(OP_CALL1) | RF_OP(OP_CALL2) | RF_OP(OP_CALLN) | RF_OP(OP_CALLF) | RF_OP(OP_CALLG1) | RF_OP(OP_CALLG2) |     \
      RF_OP(OP_CALLGN))
+/* Those that may run the bytecode of another function, or of the same from its beginning, on the same block. */
+#define RF_RUNS (RF_OP(OP_CALLF) | RF_OP(OP_CALLS) | RF_OP(OP_CALLG1) | RF_OP(OP_CALLG2) | RF_OP(OP_CALLGN))
 
 enum { RF_CODE_MAX = 1 << 16, RF_DEPTH_UNKNOWN = -1 };
 

@@ -72,7 +72,8 @@ static bool find_exec(struct rf_interpreter *in, const struct rf_native_stack *n
     return false;
 }
 
-/* Entry code keeps its first argument, the lambda, in a callee-saved register (rbx on the releases seen). */
+/* Entry code keeps its first argument, the lambda, in a callee-saved register (rbx on the releases seen); not so
+ * without optimisation, where these registers hold what callers had in them. */
 static const struct rf_lambda *entering(struct rf_interpreter *in, const struct rf_native_stack *native, size_t k)
 {
     const struct rf_native *f = &native->frame[k];
@@ -82,10 +83,21 @@ static const struct rf_lambda *entering(struct rf_interpreter *in, const struct 
         return rf_lambdas_get(in->lambdas, in->m, given, in->epoch);
     if (k == 0 && f->pc - in->rt->interpreter < ENTRY_BYTES)
         fn = rf_lambdas_get(in->lambdas, in->m, f->reg[RF_RDI], in->epoch);
-    for (size_t i = 0; !fn && i < IP_SAVED; i++)
+    bool kept = !in->slots || !rf_slots_blind(in->slots);
+    for (size_t i = 0; kept && !fn && i < IP_SAVED; i++)
         if ((f->known >> rf_saved_regs[i] & 1) && rf_obj_plausible(f->reg[rf_saved_regs[i]]))
             fn = rf_lambdas_get(in->lambdas, in->m, f->reg[rf_saved_regs[i]], in->epoch);
     return fn;
+}
+
+/* As long as ip is what the caller goes on with, a function's call of itself may still be under way, or the callee be
+ * at the same call. */
+static uint32_t back(const struct rf_interpreter *in, const struct rf_exec *e)
+{
+    struct rf_return last;
+    bool itself = e->rp > 0 && rf_exec_returns(in->m, &in->rt->layout, e, e->rp - 1, 1, &last) &&
+                  (!last.fn || last.fn == e->fn) && last.ip > 0;
+    return itself ? (uint32_t)last.ip : 0;
 }
 
 static void look(const struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,
@@ -96,6 +108,7 @@ static void look(const struct rf_interpreter *in, const struct rf_native_stack *
     v->fn = fn;
     v->names = in->names;
     v->depth = e->sp - e->fp - fn->n_locals;
+    v->back = back(in, e);
     if (e->sp < EXEC_INDEX_MAX)
         rf_read_u64(&in->s->memory, e->addr + (uint64_t)in->rt->layout.exec_ps + 8 * (uint64_t)e->sp, &v->called);
     for (size_t i = 0; i < IP_SAVED; i++)
@@ -134,17 +147,25 @@ static bool same_form(const struct rf_activation *a, const struct rf_activation 
     return a->placed && b->placed && memcmp(&a->span, &b->span, sizeof a->span) == 0;
 }
 
+/* While a function is called, can a caller's ip be taken for that of the function that runs? */
+static bool callers_ip(const struct rf_ip_view *v, uint64_t ip)
+{
+    return v->where.move == RF_MOVE_HALF_DONE || (v->where.move != RF_MOVE_AHEAD && ip && ip == v->back);
+}
+
 /* By the variables of the interpreter: what ends behind ip, or has that within, is in progress. While a call or a
- * return takes place they may be those of two functions. */
+ * return takes place they may be those of two functions; of one that calls itself, of two runs of it. */
 static void by_variables(const struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,
                          struct rf_ip_view *v)
 {
     uint64_t ip, code;
     if (!variable(in, native, k, RF_VARIABLE_IP, &ip) || ip > v->fn->code.len ||
-        (variable(in, native, k, RF_VARIABLE_CODE, &code) && code != v->fn->code_addr))
+        (variable(in, native, k, RF_VARIABLE_CODE, &code) && code != v->fn->code_addr) ||
+        ((!v->where.ops || (v->where.ops & RF_RUNS)) && callers_ip(v, ip)))
         return;
     const struct rf_instruction *i = ip ? rf_code_with(&v->fn->code, ip - 1) : NULL;
-    if (i || !ip) {
+    bool returns = i && i->op == OP_RET; /* or has done so already */
+    if ((i && !returns) || !ip) {
         v->where.at = ip ? RF_AT_END : RF_AT_ENTERING;
         v->where.ip = i ? i->end : 0;
     }
@@ -153,15 +174,16 @@ static void by_variables(const struct rf_interpreter *in, const struct rf_native
 /* What the interpreter's machine code says of frame k, else its variables. False where nothing can be said: numbers on
  * the frame mean nothing either then. */
 static bool locate(const struct rf_interpreter *in, const struct rf_native_stack *native, size_t k,
-                   struct rf_ip_view *v)
+                   const struct rf_exec *e, struct rf_ip_view *v)
 {
     struct rf_slots_frame f = {.native = &native->frame[k],
                                .snapshot = in->s,
                                .leaf = k == 0,
+                               .exec = e->addr,
                                .code = &v->fn->code,
                                .code_addr = v->fn->code_addr};
     bool blind = in->slots && rf_slots_blind(in->slots);
-    if (in->slots && !blind)
+    if (in->slots)
         v->where = rf_slots_locate(in->slots, &f);
     /* Between calls, optimised code is ahead of what its debug information says, or behind. */
     bool between = k == 0 && !blind && in->slots && rf_slots_origin(in->slots) != RF_SLOTS_ABSENT;
@@ -202,6 +224,8 @@ static enum rf_ip_found live_line(const struct rf_ip_view *v, struct rf_activati
         return RF_IP_UNIQUE;
     }
     size_t n = rf_ip_candidates(v, c);
+    if (n && !v->below && v->where.at == RF_AT_UNKNOWN && (RF_RUNS & RF_OP(c[0]->op)) && callers_ip(v, c[0]->end))
+        return RF_IP_OPEN;
     if (n == 0 || !v->fn->code.sound) /* opcodes that are not known: where its instructions are is not known either */
         return RF_IP_OPEN;
     *a = at_ip(v->fn, c[0]->end);
@@ -223,8 +247,7 @@ bool rf_return_sound(const struct rf_lambda *fn, const struct rf_exec *e, const 
     if (r->fp < 0 || r->fp > e->sp || r->ip <= 0)
         return false;
     const struct rf_instruction *i = rf_code_ending(&fn->code, (uint32_t)r->ip);
-    return i &&
-           (i->op == OP_CALLF || i->op == OP_CALLS || i->op == OP_CALLG1 || i->op == OP_CALLG2 || i->op == OP_CALLGN);
+    return i && (RF_RUNS & RF_OP(i->op));
 }
 
 static uint64_t locals_at(const struct rf_interpreter *in, const struct rf_exec *e, int32_t fp,
@@ -296,7 +319,7 @@ enum rf_ip_found rf_interpreter_frame(struct rf_interpreter *in, const struct rf
     }
     look(in, native, k, &e, fn, &v);
     enum rf_ip_found found = RF_IP_OPEN;
-    if (locate(in, native, k, &v))
+    if (locate(in, native, k, &e, &v))
         found = live_line(&v, &a);
     else
         a = (struct rf_activation){.fn = fn};

@@ -6,8 +6,6 @@ static const rf_ops call_like = RF_CALLS | RF_OP(OP_CALLD) | RF_OP(OP_FORCE) | R
                                 RF_OP(OP_SCOPE_END) | RF_OP(OP_SCOPE_BEGIN_E) | RF_OP(OP_JMPF) | RF_OP(OP_MKCLOSURE);
 static const rf_ops any_op = ((rf_ops)1 << OP_COUNT) - 1;
 static const rf_ops jumps = RF_OP(OP_JMP) | RF_OP(OP_JMPF);
-static const rf_ops runs_bytecode =
-    RF_OP(OP_CALLF) | RF_OP(OP_CALLS) | RF_OP(OP_CALLG1) | RF_OP(OP_CALLG2) | RF_OP(OP_CALLGN);
 static const rf_ops returns = RF_OP(OP_RET);
 
 /* Which opcodes can have this function directly below them (releases §2.4). */
@@ -90,7 +88,7 @@ static size_t settle(const struct rf_ip_view *v, const struct rf_instruction *ou
             out[n++] = i;
     }
     /* A return has already put its caller's function in place, which goes on behind a call. */
-    if (n == 0 && last && (v->where.ops & RF_OP(OP_RET)) && (runs_bytecode & RF_OP(last->op)))
+    if (n == 0 && last && (v->where.ops & RF_OP(OP_RET)) && (RF_RUNS & RF_OP(last->op)))
         out[n++] = last;
     return n;
 }

@@ -23,8 +23,9 @@ struct rf_ip_view {
     uint64_t other[IP_ALL];
     size_t n_other; /* the other registers: only in a leaf frame */
     uint64_t word[IP_WORDS];
-    size_t n_words;              /* [rsp, rsp + IP_WINDOW) */
-    const char *below;           /* name of the function directly below; NULL in a leaf frame */
+    size_t n_words;    /* [rsp, rsp + IP_WINDOW) */
+    const char *below; /* name of the function directly below; NULL in a leaf frame */
+    uint32_t back; /* a function that called itself: where the caller goes on; 0: it did not, or that is not known */
     struct rf_whereabouts where; /* by the machine code; zero: not known */
 };
 

@@ -3,7 +3,40 @@
 
 #include <stdlib.h>
 
-enum { PATHS = 48, STEPS = 400, VISITS = 4 };
+enum { PATHS = 48, STEPS = 400, VISITS = 4, FRAMED_TIMES = 16 };
+
+static bool is_reg(const struct rf_moperand *o, unsigned char reg)
+{
+    return o->kind == M_REG && o->reg == reg;
+}
+
+/* Code that was not optimised, or keeps a frame pointer, begins with push rbp; mov rbp, rsp; more pushes; sub rsp, n.
+ * What it does to rsp later it has undone at each call, unless it passes arguments there: then nothing is concluded. */
+static void find_frame(struct rf_follower *f)
+{
+    const struct rf_machine *m = f->m;
+    size_t k = m->n && m->v[0].op == M_NOP ? 1 : 0; /* endbr64 */
+    int64_t frame = 0;
+    if (m->n < k + 3 || m->v[k].op != M_PUSH || !is_reg(&m->v[k].o[0], RF_RBP) || m->v[k + 1].op != M_MOV ||
+        !is_reg(&m->v[k + 1].o[0], RF_RBP) || !is_reg(&m->v[k + 1].o[1], RF_RSP))
+        return;
+    for (k += 2; k < m->n && m->v[k].op == M_PUSH; k++)
+        frame += 8;
+    if (k < m->n && m->v[k].op == M_SUB && is_reg(&m->v[k].o[0], RF_RSP) && m->v[k].o[1].kind == M_IMM)
+        frame += m->v[k++].o[1].disp;
+    for (size_t i = k; i < m->n; i++) {
+        const struct rf_minsn *in = &m->v[i];
+        bool lowers = in->op == M_SUB && is_reg(&in->o[0], RF_RSP);
+        bool sets =
+            in->op != M_POP && in->op != M_OTHER && in->op != M_CMP && in->op != M_TEST && is_reg(&in->o[0], RF_RBP);
+        if (in->op == M_PUSH || lowers || sets)
+            return;
+    }
+    if (k < m->n) {
+        f->framed = m->v[k].at;
+        f->frame = frame;
+    }
+}
 
 struct rf_follower *rf_follower_new(const struct rf_machine *m, struct rf_dispatch dispatch)
 {
@@ -19,6 +52,7 @@ struct rf_follower *rf_follower_new(const struct rf_machine *m, struct rf_dispat
         rf_follower_free(f);
         return NULL;
     }
+    find_frame(f);
     return f;
 }
 
@@ -36,13 +70,13 @@ void rf_follower_free(struct rf_follower *f)
 
 static void add_end(struct rf_follower *f, const struct path *p, const struct rf_value *addr)
 {
-    struct rf_end e = {*addr, p->moved, p->switched};
+    struct rf_end e = {*addr, p->moved, p->switched, rf_path_back(f, p)};
     for (unsigned i = 0; i < e.addr.n; i++)
         for (unsigned k = 0; k < p->n_narrow; k++)
             if (e.addr.t[i].sym == p->narrow[k])
                 e.addr.t[i].narrow = true;
     for (size_t i = 0; i < f->out->n; i++)
-        if (f->out->v[i].moved == e.moved && f->out->v[i].switched == e.switched &&
+        if (f->out->v[i].moved == e.moved && f->out->v[i].switched == e.switched && f->out->v[i].back == e.back &&
             rf_value_same(&f->out->v[i].addr, &e.addr))
             return;
     if (f->out->n < RF_ENDS_MAX)
@@ -169,6 +203,19 @@ static size_t nearest(const struct rf_follower *f)
     return best;
 }
 
+/* Where both registers are known they must be as the beginning of the function left them. */
+static void set_frame(const struct rf_follower *f, struct path *p)
+{
+    struct rf_value *rsp = &p->reg[RF_RSP], *rbp = &p->reg[RF_RBP], distance = rf_value_constant((uint64_t)f->frame);
+    bool both = rsp->known && rbp->known;
+    if (!f->framed || p->pc - f->m->base < f->framed || (both && rbp->number - rsp->number != (uint64_t)f->frame))
+        return;
+    struct rf_value v = rf_value_add(rsp, &distance, 1);
+    v.known = rbp->known;
+    v.number = rbp->number;
+    *rbp = v;
+}
+
 void rf_follow(struct rf_follower *f, const struct rf_entry *from, unsigned budget, struct rf_ends *out)
 {
     struct path p;
@@ -177,6 +224,7 @@ void rf_follow(struct rf_follower *f, const struct rf_entry *from, unsigned budg
     memset(out, 0, sizeof *out);
     f->from = from;
     f->out = out;
+    budget *= f->framed ? FRAMED_TIMES : 1; /* without optimisation the same takes many more instructions */
     f->n_loads = 0;
     p.pc = from->pc;
     for (unsigned char r = 0; r < 16; r++) {
@@ -186,6 +234,9 @@ void rf_follow(struct rf_follower *f, const struct rf_entry *from, unsigned budg
         p.reg[r].known = from->known >> r & 1;
         p.reg[r].number = p.reg[r].known ? from->reg[r] : 0;
     }
+    if (!from->leaf)
+        p.reg[RF_RAX] = rf_path_result(f);
+    set_frame(f, &p);
     p.flags.op = M_OTHER;
     if (from->leaf)
         rf_path_compare_again(f, &p);

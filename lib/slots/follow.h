@@ -42,6 +42,7 @@ struct rf_entry {
     bool leaf;           /* all registers count; else only those that a call preserves */
     uint32_t known;      /* bit by DWARF number: reg[n] is known */
     const uint64_t *reg; /* may be NULL when none is known */
+    uint64_t exec;       /* address of the execution block; 0: not known */
     bool (*read)(void *ctx, uint64_t addr, void *to, size_t n);
     void *ctx;
 };
@@ -50,6 +51,7 @@ struct rf_end {
     struct rf_value addr; /* of the byte that is fetched */
     bool moved;           /* on the way, the index of the return stack was stored: a call or a return takes place */
     bool switched;        /* the function that runs was stored */
+    uint32_t back;        /* of a call: what was put on the return stack for ip; 0: not known */
 };
 
 struct rf_ends {
@@ -69,7 +71,8 @@ struct rf_dispatch {
     uint64_t addr;
     const uint64_t *handler;
     size_t n;
-    int32_t exec_rp, exec_fn; /* offsets in an execution block: index of the return stack, function that runs */
+    /* offsets in an execution block: index of the return stack, function that runs, the return stack (0: not known) */
+    int32_t exec_rp, exec_fn, exec_rs;
 };
 
 /* m and the handlers must outlive it. NULL when out of memory. */

@@ -1,6 +1,8 @@
 /* path.c: what each instruction does to what is known. */
 #include "path.h"
 
+enum { SHIFT_MAX = 3 }; /* what index registers are scaled by */
+
 const uint32_t rf_path_preserved =
     1u << RF_RBX | 1u << RF_RBP | 1u << RF_RSP | 1u << RF_R12 | 1u << RF_R13 | 1u << RF_R14 | 1u << RF_R15;
 
@@ -69,8 +71,8 @@ static bool in_frame(const struct rf_value *a)
     return a->summed && a->n == 1 && a->t[0].sym == RF_RSP && a->t[0].coef == 1;
 }
 
-static void put(struct store *v, unsigned *n, unsigned max, uint64_t at, unsigned size, const struct rf_value *value,
-                bool *full)
+/* False when there is no room: what is read from there later would be out of date. */
+static bool put(struct store *v, unsigned *n, unsigned max, uint64_t at, unsigned size, const struct rf_value *value)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < *n; i++)
@@ -78,29 +80,36 @@ static void put(struct store *v, unsigned *n, unsigned max, uint64_t at, unsigne
             v[kept++] = v[i];
     *n = kept;
     if (kept == max)
-        *full = true;
-    else
-        v[(*n)++] = (struct store){at, size, *value};
+        return false;
+    v[(*n)++] = (struct store){at, size, *value};
+    return true;
 }
 
-/* Does the store cover this field of the block? Its address is all that a register holds through with numbers at such
- * small offsets. Compilers store neighbouring fields as one. */
-static bool covers(const struct rf_value *a, unsigned size, int32_t field, int32_t field_size)
+/* Does the store cover this field of the block? Where the block is known, its address tells; else that is all that a
+ * register, or without optimisation a word of the frame, holds through with numbers at such small offsets. Compilers
+ * store neighbouring fields as one. */
+static bool covers(const struct rf_follower *f, const struct rf_value *a, unsigned size, int32_t field,
+                   int32_t field_size)
 {
-    return a->summed && a->n == 1 && a->t[0].sym < 16 && a->t[0].sym != RF_RSP && a->t[0].coef == 1 &&
+    if (f->from->exec && a->known) {
+        uint64_t at = f->from->exec + (uint64_t)field - a->number;
+        return at < size && at + (uint64_t)field_size <= size;
+    }
+    return a->summed && a->n == 1 && (a->t[0].sym < 16 || f->framed) && a->t[0].sym != RF_RSP && a->t[0].coef == 1 &&
            a->add <= field && field + field_size <= a->add + (int64_t)size;
 }
 
 static void write_memory(const struct rf_follower *f, struct path *p, const struct rf_value *a, unsigned size,
                          const struct rf_value *v)
 {
-    bool full = false;
-    p->moved = p->moved || covers(a, size, f->dispatch.exec_rp, 4);
-    p->switched = p->switched || covers(a, size, f->dispatch.exec_fn, 8);
+    bool kept = true;
+    p->moved = p->moved || covers(f, a, size, f->dispatch.exec_rp, 4);
+    p->switched = p->switched || covers(f, a, size, f->dispatch.exec_fn, 8);
     if (in_frame(a))
-        put(p->slot, &p->n_slots, SLOTS, (uint64_t)a->add, size, v, &p->dead);
+        kept = put(p->slot, &p->n_slots, SLOTS, (uint64_t)a->add, size, v);
     else if (a->known)
-        put(p->store, &p->n_stores, STORES, a->number, size, v, &full);
+        kept = put(p->store, &p->n_stores, STORES, a->number, size, v);
+    p->dead = p->dead || !kept;
 }
 
 /* 1: found; 0: nothing was written there; -1: something else was. */
@@ -158,6 +167,21 @@ struct rf_value rf_path_load(struct rf_follower *f, struct path *p, const struct
     if (a->known)
         read_number(f, a->number, size, &v);
     return v;
+}
+
+/* An entry is {function, fp, ip}, 16 bytes; compilers store its last two as one, too. */
+uint32_t rf_path_back(const struct rf_follower *f, const struct path *p)
+{
+    const struct rf_entry *from = f->from;
+    struct rf_value v;
+    int32_t rp;
+    if (!p->moved || !from->exec || !from->read || f->dispatch.exec_rs <= 0 ||
+        !from->read(from->ctx, from->exec + (uint64_t)f->dispatch.exec_rp, &rp, sizeof rp) || rp < 0)
+        return 0;
+    uint64_t entry = from->exec + (uint64_t)f->dispatch.exec_rs + 16 * (uint64_t)rp;
+    if (written(p->store, p->n_stores, entry + 12, 4, &v) > 0)
+        return v.known ? (uint32_t)v.number : 0;
+    return written(p->store, p->n_stores, entry + 8, 8, &v) > 0 && v.known ? (uint32_t)(v.number >> 32) : 0;
 }
 
 static struct rf_value value_of(struct rf_follower *f, struct path *p, const struct rf_moperand *o)
@@ -264,6 +288,10 @@ static struct rf_value combine(enum rf_mop op, const struct rf_minsn *i, const s
         return rf_value_add(a, b, op == M_ADD ? 1 : -1);
     if (op == M_XOR && same)
         return rf_value_constant(0);
+    if (op == M_SHL && b->known && b->number <= SHIFT_MAX) {
+        struct rf_value zero = rf_value_constant(0);
+        return rf_value_add(&zero, a, 1 << b->number);
+    }
     struct rf_value r = unknown();
     r.known = a->known && b->known;
     r.number = bits(op, a->number, b->number);
@@ -302,11 +330,18 @@ static void other(const struct rf_follower *f, struct path *p, const struct rf_m
         p->flags.op = M_OTHER;
 }
 
-static void skip_call(struct path *p)
+struct rf_value rf_path_result(struct rf_follower *f)
+{
+    struct rf_value from = unknown();
+    return fresh(f, &from, 8);
+}
+
+static void skip_call(struct rf_follower *f, struct path *p)
 {
     for (unsigned char r = 0; r < 16; r++)
         if (!(rf_path_preserved >> r & 1))
             p->reg[r] = unknown();
+    p->reg[RF_RAX] = rf_path_result(f);
     p->flags.op = M_OTHER;
 }
 
@@ -382,7 +417,7 @@ void rf_path_execute(struct rf_follower *f, struct path *p, const struct rf_mins
         push_pop(f, p, i);
         break;
     case M_CALL:
-        skip_call(p);
+        skip_call(f, p);
         break;
     default:
         other(f, p, i);

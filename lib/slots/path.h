@@ -4,7 +4,7 @@
 
 #include "value.h"
 
-enum { SLOTS = 40, STORES = 16, NARROW = 12, LOADS_MAX = RF_SYM_LOADS };
+enum { SLOTS = 40, STORES = 40, NARROW = 12, LOADS_MAX = RF_SYM_LOADS };
 
 /* Something written on the way: to the frame (by offset from the entry rsp), or to a known address. */
 struct store {
@@ -41,6 +41,8 @@ struct rf_follower {
     struct rf_value *load; /* address of each load, by its number */
     size_t n_loads;
     unsigned char *visits; /* by instruction */
+    uint32_t framed; /* from this offset on rbp is rsp + frame, by the code that begins the function; 0: it is not */
+    int64_t frame;
     struct rf_ends *out;
 };
 
@@ -53,6 +55,10 @@ void rf_path_compare_again(struct rf_follower *f, struct path *p);
 struct rf_value rf_path_address(struct path *p, const struct rf_moperand *o);
 struct rf_value rf_path_register(struct path *p, unsigned char reg, unsigned size);
 struct rf_value rf_path_load(struct rf_follower *f, struct path *p, const struct rf_value *addr, unsigned size);
+/* What a call returns: as good as something that was loaded. */
+struct rf_value rf_path_result(struct rf_follower *f);
+/* The ip that a call has put on the return stack on the way; 0: none, or not known. */
+uint32_t rf_path_back(const struct rf_follower *f, const struct path *p);
 /* Registers that a call preserves, by DWARF number. */
 extern const uint32_t rf_path_preserved;
 

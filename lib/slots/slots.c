@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { HANDLERS_MAX = 256, STEPS_LIVE = 1000, CALLS_MANY = 64 };
+enum { HANDLERS_MAX = 256, STEPS_LIVE = 2000, CALLS_MANY = 64 };
 
 /* The interpreter's code, decoded: wanted only when the map is not enough, so made late. */
 struct code {
@@ -42,13 +42,13 @@ static bool load_code(struct code *c, const struct rf_runtime *rt, const struct 
     if (n == 0 || rt->interpreter_size > RF_MACHINE_MAX)
         return false;
     unsigned char *bytes = malloc(rt->interpreter_size);
-    c->ready =
-        bytes && rf_read(from, rt->interpreter, bytes, rt->interpreter_size) &&
-        rf_read(from, rt->dispatch, c->handler, n * sizeof *c->handler) &&
-        rf_machine_decode(&c->machine, bytes, rt->interpreter_size, rt->interpreter) &&
-        rf_owners_find(&c->owners, &c->machine, c->handler, n) &&
-        (c->follower = rf_follower_new(
-             &c->machine, (struct rf_dispatch){rt->dispatch, c->handler, n, rt->layout.exec_rp, rt->layout.exec_fn}));
+    c->ready = bytes && rf_read(from, rt->interpreter, bytes, rt->interpreter_size) &&
+               rf_read(from, rt->dispatch, c->handler, n * sizeof *c->handler) &&
+               rf_machine_decode(&c->machine, bytes, rt->interpreter_size, rt->interpreter) &&
+               rf_owners_find(&c->owners, &c->machine, c->handler, n) &&
+               (c->follower =
+                    rf_follower_new(&c->machine, (struct rf_dispatch){rt->dispatch, c->handler, n, rt->layout.exec_rp,
+                                                                      rt->layout.exec_fn, rt->layout.exec_rs}));
     c->n_handlers = n;
     free(bytes);
     return c->ready;
@@ -124,8 +124,10 @@ enum rf_slots_origin rf_slots_origin(const struct rf_slots *s)
 bool rf_slots_blind(const struct rf_slots *s)
 {
     for (size_t i = 0; i < s->map.n; i++)
-        if (s->map.v[i].kind == RF_SLOT_PLACE)
-            return false;
+        for (unsigned k = 0; k < s->map.v[i].n; k++)
+            for (unsigned t = 0; t < s->map.v[i].place[k].n; t++)
+                if (s->map.v[i].place[k].t[t].sym < 16)
+                    return false;
     return s->map.n >= CALLS_MANY;
 }
 
@@ -168,16 +170,14 @@ static bool may_return(rf_ops ops)
 
 static enum rf_at at_ip(uint32_t ip, rf_ops ops, enum rf_at otherwise)
 {
-    static const rf_ops calls =
-        RF_OP(OP_CALLF) | RF_OP(OP_CALLS) | RF_OP(OP_CALLG1) | RF_OP(OP_CALLG2) | RF_OP(OP_CALLGN);
     if (ip)
         return otherwise;
-    return !ops || (ops & calls) ? RF_AT_ENTERING : RF_AT_UNKNOWN;
+    return !ops || (ops & RF_RUNS) ? RF_AT_ENTERING : RF_AT_UNKNOWN;
 }
 
 static struct rf_whereabouts by_map(const struct rf_slots_frame *f, const struct rf_slot *slot)
 {
-    struct rf_whereabouts w = {RF_AT_UNKNOWN, 0, slot->ops};
+    struct rf_whereabouts w = {.ops = slot->ops};
     uint32_t ip[2] = {0, 0};
     if (slot->kind == RF_SLOT_ENTERING)
         w.at = RF_AT_ENTERING;
@@ -256,44 +256,107 @@ static bool end_ip(const struct rf_slots_frame *f, const struct rf_end *e, rf_op
         return false;
     if (e->addr.known)
         return at <= f->code->len;
-    if (may_return(ops))
+    if (may_return(ops) && !f->exec) /* or it is not known what else the path has stored */
         return false;
     if (kind == RF_SLOT_ENTERING)
         *ip = 0;
     return kind == RF_SLOT_ENTERING || (kind == RF_SLOT_PLACE && place_ip(f, &p, ip));
 }
 
+/* The conditional jump whose two ways these are. */
+static const struct rf_instruction *forks(const struct rf_code *c, uint32_t a, uint32_t b)
+{
+    const struct rf_instruction *i = rf_code_ending(c, a);
+    if (!i || i->op != OP_JMPF || rf_code_target(i) != b)
+        i = rf_code_ending(c, b);
+    bool both = i && i->op == OP_JMPF && rf_code_target(i) == (i->end == a ? b : a);
+    return both ? i : NULL;
+}
+
+/* The ip of the ends that need what was loaded, or of those that do not; at most two that differ. Returns how many. */
+static unsigned gather(const struct rf_slots_frame *f, const struct rf_ends *ends, rf_ops ops, bool kept,
+                       uint32_t ip[2])
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < ends->n; i++) {
+        uint32_t this;
+        bool is_kept;
+        if (!end_ip(f, &ends->v[i], ops, &this, &is_kept) || is_kept != kept || (n > 0 && this == ip[0]) ||
+            (n > 1 && this == ip[1]))
+            continue;
+        if (n == 2)
+            return 3;
+        ip[n++] = this;
+    }
+    return n;
+}
+
+/* A call that is about to be made says itself where it goes on. */
+static const struct rf_instruction *calls(const struct rf_slots_frame *f, const struct rf_ends *ends)
+{
+    uint32_t back = 0;
+    for (size_t i = 0; i < ends->n; i++) {
+        if (!ends->v[i].back || (back && back != ends->v[i].back))
+            return NULL;
+        back = ends->v[i].back;
+    }
+    return back ? rf_code_ending(f->code, back) : NULL;
+}
+
+/* A return that has not yet given up its place on the return stack; one that has is at no instruction that the block
+ * would tell. */
+static bool leaves(const struct rf_ends *ends, rf_ops ops)
+{
+    bool all = !ends->lost && may_return(ops);
+    for (size_t i = 0; all && i < ends->n; i++)
+        all = ends->v[i].moved;
+    return all;
+}
+
+static enum rf_move move(const struct rf_ends *ends)
+{
+    size_t moved = 0, switched = 0;
+    for (size_t i = 0; i < ends->n; i++) {
+        moved += ends->v[i].moved;
+        switched += ends->v[i].switched && !ends->v[i].moved;
+    }
+    if (ends->n && moved == ends->n)
+        return RF_MOVE_AHEAD;
+    return ends->n && switched == ends->n ? RF_MOVE_HALF_DONE : RF_MOVE_UNKNOWN;
+}
+
 /* Ends whose ip was there at the start outweigh those that load it: the latter are jumps, and ways through errors. */
 static struct rf_whereabouts weigh(const struct rf_slots_frame *f, const struct rf_ends *ends, rf_ops ops)
 {
-    struct rf_whereabouts w = {RF_AT_UNKNOWN, 0, ops};
+    struct rf_whereabouts w = {.ops = ops};
     for (int kept = 1; kept >= 0; kept--) {
-        bool any = false, differ = false, is_kept;
-        uint32_t ip;
-        for (size_t i = 0; i < ends->n; i++) {
-            if (!end_ip(f, &ends->v[i], ops, &ip, &is_kept) || is_kept != (kept == 1))
-                continue;
-            differ = differ || (any && ip != w.ip);
-            w.ip = ip;
-            any = true;
+        uint32_t ip[2];
+        unsigned n = gather(f, ends, ops, kept, ip);
+        const struct rf_instruction *jump = n == 2 ? forks(f->code, ip[0], ip[1]) : NULL;
+        if (n == 1) {
+            w.ip = ip[0];
+            w.at = at_ip(ip[0], ops, kept ? RF_AT_IP : RF_AT_TARGET);
+        } else if (jump) {
+            w.ip = jump->end;
+            w.at = RF_AT_END;
         }
-        if (!any)
-            continue;
-        if (!differ)
-            w.at = at_ip(w.ip, ops, kept ? RF_AT_IP : RF_AT_TARGET);
-        return w;
+        if (n)
+            return w;
     }
-    bool all_leave = !ends->lost && may_return(ops);
-    for (size_t i = 0; all_leave && i < ends->n; i++)
-        all_leave = ends->v[i].moved || ends->v[i].switched || ends->v[i].addr.known;
-    if (all_leave)
+    const struct rf_instruction *call = calls(f, ends);
+    if (call) {
+        w.at = RF_AT_END;
+        w.ip = call->end;
+    } else if (leaves(ends, ops)) {
         w.at = RF_AT_LEAVING;
+    }
+    w.move = move(ends);
     return w;
 }
 
 static struct rf_whereabouts by_code(struct rf_slots *s, const struct rf_slots_frame *f)
 {
-    struct rf_whereabouts none = {RF_AT_UNKNOWN, 0, 0};
+    struct rf_whereabouts none = {.at = RF_AT_UNKNOWN};
     struct code *c = &s->code;
     struct reader r = {s, f};
     struct rf_ends ends;
@@ -306,6 +369,7 @@ static struct rf_whereabouts by_code(struct rf_slots *s, const struct rf_slots_f
                             .leaf = f->leaf,
                             .known = f->native->known,
                             .reg = f->native->reg,
+                            .exec = f->exec,
                             .read = read_target,
                             .ctx = &r};
     rf_follow(c->follower, &from, STEPS_LIVE, &ends);
@@ -336,7 +400,7 @@ struct rf_whereabouts rf_slots_locate(struct rf_slots *s, const struct rf_slots_
     if (f->leaf)
         return by_code(s, f);
     const struct rf_slot *slot = site(s, f->native->pc);
-    struct rf_whereabouts w = {RF_AT_UNKNOWN, 0, 0};
+    struct rf_whereabouts w = {.at = RF_AT_UNKNOWN};
     if (slot) {
         w = by_map(f, slot);
         if (w.at != RF_AT_UNKNOWN && !may_return(slot->ops))

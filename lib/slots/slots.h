@@ -18,8 +18,8 @@ struct rf_slots *rf_slots_new(const struct rf_runtime *rt, const struct rf_memor
 void rf_slots_free(struct rf_slots *s);
 enum rf_slots_origin rf_slots_origin(const struct rf_slots *s);
 
-/* Code that was not optimised: there are many calls, and at none of them ip is where it could be told. Registers and
- * frames then hold all kinds of numbers, which say nothing. */
+/* Code that was not optimised: there are many calls, and at none of them ip is in a register. What the code itself does
+ * not tell is then not told by numbers in registers and frames either. */
 bool rf_slots_blind(const struct rf_slots *s);
 
 enum rf_at {
@@ -31,8 +31,13 @@ enum rf_at {
     RF_AT_LEAVING,  /* it will fetch nothing more: a return is in progress */
 };
 
+/* Before the next fetch, does a call of bytecode, or a return, change the return stack, or has it done so already, but
+ * not yet the function that runs? */
+enum rf_move { RF_MOVE_UNKNOWN, RF_MOVE_AHEAD, RF_MOVE_HALF_DONE };
+
 struct rf_whereabouts {
     enum rf_at at;
+    enum rf_move move; /* told where `at` is not known */
     uint32_t ip;
     rf_ops ops; /* only these can be in progress; 0: not known */
 };
@@ -42,6 +47,7 @@ struct rf_slots_frame {
     const struct rf_native *native;
     const struct rf_snapshot *snapshot;
     bool leaf;
+    uint64_t exec;              /* address of its execution block; 0: not known */
     const struct rf_code *code; /* bytecode that runs, and the address of its first byte */
     uint64_t code_addr;
 };

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_MAX = 256 * 1024, NAME_BYTES = 160, HEADER_BYTES = 256, VERSION = 1 };
+enum { FILE_MAX = 256 * 1024, NAME_BYTES = 160, HEADER_BYTES = 256, VERSION = 2 };
 
 static int enter(int dir, const char *name)
 {

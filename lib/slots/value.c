@@ -79,10 +79,16 @@ struct rf_value rf_value_extend(const struct rf_value *v, unsigned size)
     return r;
 }
 
+/* Of what was loaded only the size is asked for. */
+static bool same_symbol(uint16_t a, uint16_t b)
+{
+    return rf_sym_loaded(a) && rf_sym_loaded(b) ? rf_sym_load_size(a) == rf_sym_load_size(b) : a == b;
+}
+
 static bool has_term(const struct rf_value *v, struct rf_term t)
 {
     for (unsigned i = 0; i < v->n; i++)
-        if (v->t[i].sym == t.sym && v->t[i].coef == t.coef && v->t[i].narrow == t.narrow)
+        if (same_symbol(v->t[i].sym, t.sym) && v->t[i].coef == t.coef && v->t[i].narrow == t.narrow)
             return true;
     return false;
 }

@@ -59,13 +59,22 @@ static bool load(struct machine *m, uint64_t bytes)
     return bytes >= 1 && bytes <= 8 && pop(m, &addr) && rf_read(m->f->memory, addr, &v, (size_t)bytes) && push(m, v);
 }
 
+/* The frame base is a register of clang: rbp, which is the caller's still or again where the function begins and ends.
+ */
+static bool is_callers(const struct rf_expression_frame *f)
+{
+    uint64_t number, v;
+    return is_register(f->base->op, &number) && number == RF_RBP && f->caller && reg(f, number, &v) &&
+           v + 16 != f->caller->sp;
+}
+
 /* A nested frame base has none of its own, so this goes one deep. */
 static bool frame_base(struct machine *m, uint64_t *v)
 {
     struct rf_expression_frame f = *m->f;
     struct rf_location at;
     f.base = NULL;
-    if (!m->f->base || !m->f->base->n || !rf_expression_evaluate(m->f->base, &f, &at))
+    if (!m->f->base || !m->f->base->n || is_callers(m->f) || !rf_expression_evaluate(m->f->base, &f, &at))
         return false;
     *v = at.value;
     return true;

@@ -25,13 +25,15 @@ struct variable {
 struct place {
     uint64_t at;
     bool used, has_function, site_tried, has_site;
+    bool early;               /* arguments are not yet where debug information says, without optimisation */
+    bool given;               /* the first is still in the register that it came in */
     Dwarf_Die function, site; /* site: the call that returns behind it */
     struct rf_expression base;
     struct variable variable[RF_VARIABLES];
 };
 
 struct function {
-    uint64_t addr;
+    uint64_t addr, begun; /* begun: where arguments are in their places */
     bool used, found;
     Dwarf_Die die;
 };
@@ -111,6 +113,14 @@ static enum rf_variable which_is(Dwarf_Die *die, bool first)
     return points_to(die, "ray_exec_t") ? RF_VARIABLE_EXEC : RF_VARIABLES;
 }
 
+/* Code that was not optimised has each variable in one place; only there it is not said from where on. */
+static bool one_place(struct rf_expression *x)
+{
+    unsigned form = dwarf_whatform(&x->attribute);
+    return form == DW_FORM_exprloc || form == DW_FORM_block || form == DW_FORM_block1 || form == DW_FORM_block2 ||
+           form == DW_FORM_block4;
+}
+
 static void keep(struct place *p, Dwarf_Die *die, enum rf_variable which)
 {
     struct variable *v = &p->variable[which];
@@ -121,6 +131,10 @@ static void keep(struct place *p, Dwarf_Die *die, enum rf_variable which)
         return;
     v->size = (unsigned char)size;
     expression_at(die, DW_AT_location, p->at, &v->x);
+    if (v->x.n && p->early && one_place(&v->x)) {
+        v->x.n = 0;
+        p->given = p->given || which == RF_FIRST_PARAMETER;
+    }
 }
 
 /* Variables of the function itself and of the blocks in it that hold the address; what is inlined there has its own. */
@@ -143,15 +157,29 @@ static void collect(struct place *p, Dwarf_Die *scope, unsigned nested)
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
-static bool function_of(struct rf_variables *v, uint64_t addr, uint64_t at, Dwarf_Die *out)
+/* Where the second line of a function begins, or what the compiler marks as the end of its first steps. */
+static uint64_t begun(Dwarf_Die *function)
+{
+    Dwarf_Addr *at = NULL, first = 0;
+    int n = dwarf_entry_breakpoints(function, &at);
+    for (int i = 0; i < n; i++)
+        if (i == 0 || at[i] < first)
+            first = at[i];
+    free(at);
+    return first;
+}
+
+static bool function_of(struct rf_variables *v, uint64_t addr, uint64_t at, struct place *p)
 {
     struct function *f = &v->function[addr / 16 % FUNCTIONS];
     Dwarf_Die unit;
     if (!f->used || f->addr != addr) {
         *f = (struct function){.addr = addr, .used = true};
         f->found = rf_dwarf_unit_at(v->debug, at, &unit) && rf_dwarf_function_at(&unit, at, &f->die);
+        f->begun = f->found ? begun(&f->die) : 0;
     }
-    *out = f->die;
+    p->function = f->die;
+    p->early = f->found && at >= addr && at < f->begun;
     return f->found;
 }
 
@@ -168,7 +196,7 @@ static struct place *place_of(struct rf_variables *v, const struct rf_native_sta
     memset(p, 0, sizeof *p);
     p->at = at;
     p->used = true;
-    p->has_function = function_of(v, f->fn.addr - bias, at, &p->function);
+    p->has_function = function_of(v, f->fn.addr - bias, at, p);
     if (p->has_function) {
         expression_at(&p->function, DW_AT_frame_base, at, &p->base);
         collect(p, &p->function, 0);
@@ -305,6 +333,10 @@ bool rf_variables_read(struct rf_variables *v, const struct rf_native_stack *nat
     struct asked a = {v, native, m, k, 0, &left};
     struct rf_location at;
     uint64_t word = 0;
+    if (p && p->given && which == RF_FIRST_PARAMETER && k == 0) {
+        *value = native->frame[0].reg[RF_RDI];
+        return native->frame[0].known >> RF_RDI & 1;
+    }
     if (!p || !p->variable[which].x.n)
         return false;
     struct variable variable = p->variable[which];

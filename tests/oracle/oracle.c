@@ -91,7 +91,7 @@ static bool ask(struct oracle *o, struct answer *out)
         out->pc = f->pc;
         out->how = rf_interpreter_frame(&in, &native, k, keep, out);
         out->exec = in.n_used > used ? in.used[in.n_used - 1] : 0;
-        struct rf_slots_frame sf = {.native = f, .snapshot = o->t.s, .leaf = k == 0};
+        struct rf_slots_frame sf = {.native = f, .snapshot = o->t.s, .leaf = k == 0, .exec = out->exec};
         if (out->a.fn) {
             sf.code = &out->a.fn->code;
             sf.code_addr = out->a.fn->code_addr;

@@ -87,6 +87,11 @@ static void memory_is_counted_from_the_frame_base(void **state)
     is_at(OPS(OP(DW_OP_fbreg, .number = (Dwarf_Word)-24)), STACK + 0x100 - 24);
     base.op = rbp;
     is_at(OPS(OP(DW_OP_fbreg, .number = (Dwarf_Word)-24)), STACK + 0xf0 - 24);
+    struct rf_native outside = frame; /* before rbp is set up, and when it is the caller's again */
+    outside.reg[RF_RBP] = STACK + 0x130;
+    view.frame = &outside;
+    is_none(OPS(OP(DW_OP_fbreg, .number = (Dwarf_Word)-24)));
+    view.frame = &frame;
     base.op = cfa;
     view.caller = NULL; /* the outermost frame: its CFA is not known */
     is_none(OPS(OP(DW_OP_fbreg, .number = 0)));

@@ -35,7 +35,7 @@ static struct fixture load(const char *code, size_t size)
 
 static void start(struct fixture *x)
 {
-    x->f = rf_follower_new(&x->m, (struct rf_dispatch){TABLE, x->handler, 2, EXEC_RP, EXEC_FN});
+    x->f = rf_follower_new(&x->m, (struct rf_dispatch){TABLE, x->handler, 2, EXEC_RP, EXEC_FN, 0});
     assert_non_null(x->f);
 }
 
@@ -186,6 +186,86 @@ static void a_fetch_before_the_start_enters_its_handler(void **state)
     end(&x);
 }
 
+/* push %rbp; mov %rsp,%rbp; push %rbx; sub $0x38,%rsp: rbp is rsp + 0x40 */
+#define PROLOGUE "\x55\x48\x89\xe5\x53\x48\x83\xec\x38"
+/* movslq -0x14(%rbp),%rcx; mov -0x20(%rbp),%r8; movzbl (%r8,%rcx,1),%eax */
+#define FETCH_BY_RBP "\x48\x63\x4d\xec\x4c\x8b\x45\xe0" FETCH
+/* shl $0x3,%rax; lea 0x2000,%rdx; mov (%rdx,%rax,1),%rax; jmp *%rax */
+#define DISPATCH_IN_STEPS "\x48\xc1\xe0\x03\x48\x8d\x14\x25\x00\x20\x00\x00\x48\x8b\x04\x02\xff\xe0"
+
+static struct rf_slot framed(const char *code, size_t size)
+{
+    struct fixture x = load(code, size);
+    struct rf_ends ends;
+    struct rf_slot s = {.at = sizeof PROLOGUE CALL - 1};
+    start(&x);
+    rf_follow(x.f, &(struct rf_entry){.pc = BASE + sizeof PROLOGUE CALL - 1}, BUDGET, &ends);
+    rf_slot_conclude(&s, &ends);
+    end(&x);
+    return s;
+}
+
+static void without_optimisation_it_is_found_by_the_frame_pointer(void **state)
+{
+    (void)state;
+    static const char code[] = PROLOGUE CALL FETCH_BY_RBP DISPATCH_IN_STEPS;
+    struct rf_slot s = framed(code, sizeof code - 1);
+    assert_int_equal(s.kind, RF_SLOT_PLACE);
+    assert_place(&s.place[0], false, RF_SYM_STACK + 0x40 - 0x14, true, 0);
+}
+
+static void a_frame_that_moves_is_not_followed(void **state)
+{
+    (void)state;
+    static const char code[] =
+        PROLOGUE CALL FETCH_BY_RBP DISPATCH_IN_STEPS "\x50"; /* somewhere it pushes an argument */
+    struct rf_slot s = framed(code, sizeof code - 1);
+    assert_int_equal(s.kind, RF_SLOT_NONE);
+}
+
+static void what_a_call_returns_can_be_the_base(void **state)
+{
+    (void)state;
+    /* xor %ecx,%ecx; movzbl (%rax,%rcx,1),%eax: the function that was switched to begins */
+    struct rf_slot s = SITE(CALL "\x31\xc9\x0f\xb6\x04\x08" DISPATCH);
+    assert_int_equal(s.kind, RF_SLOT_ENTERING);
+}
+
+/* An execution block at 0x8000 whose return stack is at 0x40 and has one entry. */
+static bool block_only(void *ctx, uint64_t addr, void *to, size_t n)
+{
+    static const int32_t rp = 1;
+    (void)ctx;
+    if (addr != 0x8000 + EXEC_RP || n != sizeof rp)
+        return false;
+    memcpy(to, &rp, n);
+    return true;
+}
+
+static void a_call_says_where_it_goes_on(void **state)
+{
+    (void)state;
+    /* mov %r13d,0x5c(%r15); incl 0x8(%r15); and a fetch at the beginning of what rbx is */
+    static const char code[] = "\x45\x89\x6f\x5c\x41\xff\x47\x08\x0f\xb6\x03" DISPATCH;
+    struct fixture x = load(code, sizeof code - 1);
+    uint64_t reg[RF_REGS] = {[RF_R13] = 28, [RF_R15] = 0x8000};
+    struct rf_entry from = {
+        .pc = BASE, .leaf = true, .known = 1u << RF_R13 | 1u << RF_R15, .reg = reg, .exec = 0x8000, .read = block_only};
+    struct rf_ends ends;
+    x.f = rf_follower_new(&x.m, (struct rf_dispatch){TABLE, x.handler, 2, EXEC_RP, EXEC_FN, 0x40});
+    assert_non_null(x.f);
+    rf_follow(x.f, &from, BUDGET, &ends);
+    assert_int_equal(ends.n, 1);
+    assert_true(ends.v[0].moved);
+    assert_int_equal(ends.v[0].back, 28);
+    from.exec = 0x9000; /* of another block nothing is told by address */
+    rf_follow(x.f, &from, BUDGET, &ends);
+    assert_int_equal(ends.n, 1);
+    assert_false(ends.v[0].moved);
+    assert_int_equal(ends.v[0].back, 0);
+    end(&x);
+}
+
 static void owners_follow_direct_jumps(void **state)
 {
     (void)state;
@@ -271,6 +351,10 @@ int main(void)
         cmocka_unit_test(a_word_that_was_overwritten_is_another),
         cmocka_unit_test(known_numbers_decide_conditions),
         cmocka_unit_test(a_fetch_before_the_start_enters_its_handler),
+        cmocka_unit_test(without_optimisation_it_is_found_by_the_frame_pointer),
+        cmocka_unit_test(a_frame_that_moves_is_not_followed),
+        cmocka_unit_test(what_a_call_returns_can_be_the_base),
+        cmocka_unit_test(a_call_says_where_it_goes_on),
         cmocka_unit_test(owners_follow_direct_jumps),
         cmocka_unit_test(a_map_survives_its_text),
         cmocka_unit_test(nonsense_is_refused_with_its_line),
