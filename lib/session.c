@@ -488,7 +488,9 @@ static void account_for_rest(struct rf_session *s, struct rf_account *a)
     uint64_t known = e->sampled_ns + (gone ? 0 : rest.pending_ns);
     a->idle = s->options.idle;
     a->pending_ns = waiting + (gone ? 0 : s->options.idle ? rest.wall_ns : rest.pending_ns);
-    a->ended_ns = !s->options.idle && (gone || rest.changed) && a->charged_ns > known ? a->charged_ns - known : 0;
+    a->ended_ns = !s->options.idle && (gone || rest.changed || !rf_process_alive(s->process)) && a->charged_ns > known
+                      ? a->charged_ns - known
+                      : 0;
 }
 
 void rf_session_account(struct rf_session *s, struct rf_account *out)

@@ -65,6 +65,29 @@ void remains_end(const struct control_place *p, const char *kind, int code)
         rename(to.unfinished, to.text);
 }
 
+static bool make_file(const char *path, const char *bytes, size_t n)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    FILE *to = fd >= 0 ? fdopen(fd, "w") : NULL;
+    bool done = to && fwrite(bytes, 1, n, to) == n;
+    if (to)
+        return fclose(to) == 0 && done;
+    if (fd >= 0)
+        close(fd);
+    return false;
+}
+
+bool remains_keep(const struct control_place *p, const char *kind, const char *bytes, size_t n)
+{
+    struct paths to = paths_of(p, kind);
+    if (make_file(to.output, bytes, n) && make_file(to.unfinished, "  0\n", CODE_SIZE) &&
+        rename(to.unfinished, to.text) == 0)
+        return true;
+    unlink(to.unfinished);
+    unlink(to.output);
+    return false;
+}
+
 /* 0, or the errno. A reader that left has all that it wants. */
 static int copy(int from, int to)
 {

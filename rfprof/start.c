@@ -145,6 +145,12 @@ static enum rf_status take_over(void *ctx, struct rf_error *err)
     return status;
 }
 
+static bool keep_unwritten(void *ctx, const char *bytes, size_t n)
+{
+    const struct recorder *c = ctx;
+    return c->end == STOPPED && remains_keep(&c->place, REMAINS_ENDED, bytes, n);
+}
+
 static void begun(void *ctx)
 {
     struct recorder *c = ctx;
@@ -180,7 +186,8 @@ static _Noreturn void record(struct recorder *c)
                                       .ctx = c,
                                       .opened = take_over,
                                       .begun = begun,
-                                      .ended = ended};
+                                      .ended = ended,
+                                      .unwritten = keep_unwritten};
     detach(&c->starter);
     struct rf_error err = {0};
     enum rf_status status = control_open(&c->place, c->options.pid, true, &err);

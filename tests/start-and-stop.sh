@@ -53,6 +53,16 @@ gone
 stop 4
 untouched "$target" || fail "the target was left stopped or traced"
 
+# What stdout could not take is there for another try.
+start_recorder -r 500 --max-stop 100 -f tsv
+burn 300
+to_full() { "$@" >/dev/full; }
+expect_exit 1 to_full "$RFPROF" stop -p "$target"
+says 'it is kept'
+stop 0
+is_tsv "$scratch/out"
+stop 4
+
 # With -o stdout gets nothing; the files are there when stop returns.
 expect_exit 2 "$RFPROF" start -p "$target" -o -
 start_recorder -r 500 --max-stop 100 -o "$scratch/a.tsv" -o "$scratch/a.folded"
