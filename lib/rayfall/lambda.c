@@ -5,6 +5,7 @@
 #include "rederive.h"
 #include "text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -166,7 +167,7 @@ static bool read_debug(struct rf_lambda *l, const struct rf_memory *m, uint64_t 
     return ok;
 }
 
-/* The first body form whose place is known; forms that are bare atoms can be shared and are passed over. */
+/* The first body form whose place is known. */
 static bool first_form(const struct rf_memory *m, uint64_t body, const struct rf_source *source, struct rf_span *out)
 {
     struct rf_obj o;
@@ -196,23 +197,65 @@ static bool load_sources(struct rf_lambdas *c, const struct rf_memory *m, uint64
     return true;
 }
 
-/* The source in which this form is written, known by its head's name: the head of "((pick f) x)" is that of "(pick f)".
- */
-static const struct rf_source *source_of_form(struct rf_lambdas *c, const struct rf_memory *m, uint64_t node,
+static bool dup_text(struct rf_text *to, const char *s, size_t n)
+{
+    char *copy = malloc(n + 1);
+    if (!copy)
+        return false;
+    memcpy(copy, s, n);
+    copy[n] = 0;
+    *to = (struct rf_text){copy, n};
+    return true;
+}
+
+/* "(name" or "name". */
+static bool name_text(const struct rf_lambdas *c, const struct rf_memory *m, const struct rf_obj *symbol, bool call,
+                      struct rf_text *out)
+{
+    struct rf_text name;
+    if (symbol->type != RAY_SYMBOL_ATOM || symbol->attrs & RAY_ATTR_QUOTED ||
+        !rf_symbol_read(m, c->rt, symbol->len, &name))
+        return false;
+    char *text = name.n ? malloc(name.n + 2) : NULL;
+    if (text) {
+        text[0] = '(';
+        memcpy(text + call, name.s, name.n);
+        *out = (struct rf_text){text, name.n + call};
+    }
+    free((char *)name.s);
+    return text != NULL;
+}
+
+/* What the text begins with where this node is written: the parser makes each a block of its own. The head of
+ * "((pick f) x)" is that of "(pick f)", which is then the node. False for what can be written in too many ways. */
+static bool node_text(const struct rf_lambdas *c, const struct rf_memory *m, uint64_t *node, struct rf_text *out)
+{
+    struct rf_obj o;
+    uint64_t head = *node;
+    char number[24];
+    if (!rf_obj_read(m, head, &o))
+        return false;
+    bool call = o.type == RAY_LIST;
+    for (unsigned i = 0; o.type == RAY_LIST; i++) {
+        *node = head;
+        if (i == HEADS_MAX || o.len <= 0 || !rf_read_u64(m, head + RAY_DATA, &head) || !rf_obj_read(m, head, &o))
+            return false;
+    }
+    if (call || o.type == RAY_SYMBOL_ATOM)
+        return name_text(c, m, &o, call, out);
+    if (o.type > RAY_LIST && o.type < RAY_TABLE)
+        return dup_text(out, "[", 1);
+    if (o.type == RAY_STRING_ATOM)
+        return dup_text(out, "\"", 1);
+    int n = snprintf(number, sizeof number, "%" PRId64, o.len);
+    return o.type == RAY_I64_ATOM && dup_text(out, number, (size_t)n);
+}
+
+static const struct rf_source *source_of_node(struct rf_lambdas *c, const struct rf_memory *m, uint64_t node,
                                               uint64_t epoch, uint64_t *nfo)
 {
-    struct rf_obj list, head;
-    uint64_t first;
     struct rf_text text;
-    for (unsigned i = 0; i < HEADS_MAX; i++) {
-        if (!rf_obj_vector(m, node, RAY_LIST, BODY_MAX, &list) || list.len == 0 ||
-            !rf_read_u64(m, node + RAY_DATA, &first) || !rf_obj_read(m, first, &head))
-            return NULL;
-        if (head.type == RAY_SYMBOL_ATOM)
-            break;
-        node = first;
-    }
-    if (head.type != RAY_SYMBOL_ATOM || !rf_symbol_read(m, c->rt, head.len, &text))
+    if (!node_text(c, m, &node, &text))
         return NULL;
     const struct rf_source *found = rf_sources_with(c->sources, m, node, text, epoch, nfo);
     free((char *)text.s);
@@ -220,7 +263,7 @@ static const struct rf_source *source_of_form(struct rf_lambdas *c, const struct
 }
 
 /* A function made at run time has no source of its own, or that of the text which ran when it was made. Its body's
- * nodes are those of the function around it: the source is the one in which its first call is written. */
+ * nodes are those of the function around it: the source is the one in which one of them is written. */
 static const struct rf_source *source_by_body(struct rf_lambdas *c, const struct rf_memory *m, uint64_t body,
                                               uint64_t epoch, uint64_t *nfo)
 {
@@ -232,20 +275,9 @@ static const struct rf_source *source_by_body(struct rf_lambdas *c, const struct
     do {
         for (uint64_t i = 0; !found && i < (uint64_t)o.len; i++)
             if (rf_read_u64(m, body + RAY_DATA + 8 * i, &node))
-                found = source_of_form(c, m, node, epoch, nfo);
+                found = source_of_node(c, m, node, epoch, nfo);
     } while (!found && load_sources(c, m, epoch));
     return found;
-}
-
-static bool dup_text(struct rf_text *to, const char *s, size_t n)
-{
-    char *copy = malloc(n + 1);
-    if (!copy)
-        return false;
-    memcpy(copy, s, n);
-    copy[n] = 0;
-    *to = (struct rf_text){copy, n};
-    return true;
 }
 
 /* The environment's name, else the line where the function's form begins, else that of its first form. */

@@ -33,6 +33,7 @@ enum {
     RAY_VARY = 103,
     RAY_STRING_ATOM = -13,
     RAY_SYMBOL_ATOM = -12,
+    RAY_I64_ATOM = -5,
 };
 
 enum {

@@ -408,8 +408,17 @@ bool rf_source_repair(const struct rf_source *s, uint64_t id, struct rf_span *ou
     return true;
 }
 
+/* Names and numbers have an end, brackets and quotes have not. */
+static bool begins_with(struct rf_text t, struct rf_text begins)
+{
+    if (t.n <= begins.n || memcmp(t.s, begins.s, begins.n) != 0)
+        return false;
+    char last = begins.s[begins.n - 1];
+    return last == '[' || last == '"' || memchr(" \t\r\n()[]{};\"", t.s[begins.n], 12);
+}
+
 const struct rf_source *rf_sources_with(struct rf_sources *c, const struct rf_memory *m, uint64_t node,
-                                        struct rf_text head, uint64_t epoch, uint64_t *nfo)
+                                        struct rf_text begins, uint64_t epoch, uint64_t *nfo)
 {
     uint64_t addr[CACHED_MAX];
     size_t n = 0;
@@ -420,8 +429,7 @@ const struct rf_source *rf_sources_with(struct rf_sources *c, const struct rf_me
         const struct rf_source *s = rf_sources_get(c, m, addr[n], epoch);
         if (!s || !rf_source_node(s, node, &span))
             continue;
-        struct rf_text t = rf_source_at(s, span);
-        if (t.n > head.n + 1 && t.s[0] == '(' && memcmp(t.s + 1, head.s, head.n) == 0) {
+        if (begins_with(rf_source_at(s, span), begins)) {
             *nfo = addr[n];
             return s;
         }

@@ -40,10 +40,10 @@ void rf_sources_free(struct rf_sources *c);
  * the first call of another epoch. `epoch` names the sample: within one, a source is compared with the process once. */
 const struct rf_source *rf_sources_get(struct rf_sources *c, const struct rf_memory *m, uint64_t addr, uint64_t epoch);
 
-/* Among the sources seen so far and still there, one in which this node is written: it is a list whose head, a name,
- * stands at the node's place in the text. NULL without one. *nfo is its address. */
+/* Among the sources seen so far and still there, one in which this node is written: at its place the text begins so.
+ * NULL without one. *nfo is its address. */
 const struct rf_source *rf_sources_with(struct rf_sources *c, const struct rf_memory *m, uint64_t node,
-                                        struct rf_text head, uint64_t epoch, uint64_t *nfo);
+                                        struct rf_text begins, uint64_t epoch, uint64_t *nfo);
 
 /* True for text that came from no file: typed, piped or sent by a client. The engine calls them all "repl". */
 bool rf_source_unfiled(const struct rf_source *s);

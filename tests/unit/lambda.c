@@ -442,6 +442,78 @@ static void a_body_without_places(void **state)
     assert_int_equal(l->n_debug, 0);
 }
 
+/* Made at run time without a source: it is the one in which their body is written, whatever that is. Not where
+ * something else is written at its place: that key is of a node that is gone. */
+static void sources_by_bodies(void **state)
+{
+    static const char *const maps = "(set g (fn [x]\n"
+                                    "  (fn [q]\n"
+                                    "    [1 2])\n"
+                                    "  (fn [q]\n"
+                                    "    qty)\n"
+                                    "  (fn [q]\n"
+                                    "    (f x))\n"
+                                    "  (fn [q]\n"
+                                    "    -27)\n"
+                                    "  (fn [q]\n"
+                                    "    \"text\")))\n";
+    static const unsigned char constant[] = {OP_LOADCONST, 0, OP_RET};
+    enum { FOUND = 5, ALL = 8 };
+    struct fixture *x = *state;
+    struct fake *f = x->f;
+    uint64_t one = 1, name = fake_symbol_atom(f, fake_symbol(f, "f"));
+    uint64_t node[ALL + FOUND] = {fake_longs(f, &one, 1),
+                                  fake_symbol_atom(f, fake_symbol(f, "qty")),
+                                  fake_list(f, &name, 1),
+                                  fake_object(f, RAY_I64_ATOM, 0, -27, NULL, 0),
+                                  fake_string(f, "text"),
+                                  fake_symbol_atom(f, fake_symbol(f, "qt")),
+                                  fake_object(f, RAY_I64_ATOM, 0, -2, NULL, 0),
+                                  fake_longs(f, &one, 1)};
+    static const unsigned written[ALL] = {0, 1, 2, 3, 4, 1, 3, 2};
+    uint64_t spans[ALL + FOUND];
+    for (unsigned i = 0; i < ALL; i++)
+        spans[i] = fake_span(2 * written[i] + 2, 4, 2 * written[i] + 2, 8);
+    for (unsigned i = 0; i < FOUND; i++) { /* the function forms, whose nodes nobody reads */
+        node[ALL + i] = 0x1000 + i;
+        spans[ALL + i] = fake_span(2 * i + 1, 2, 2 * i + 2, 10);
+    }
+    struct fake_function g = function();
+    g.nfo = fake_nfo(f, "f.rfl", maps, node, spans, ALL + FOUND);
+    fake_global(f, "g", fake_lambda(f, &g), true);
+    for (unsigned i = 0; i < ALL; i++) {
+        struct fake_function fn = {.code = constant, .code_len = sizeof constant, .body = &node[i], .n_body = 1};
+        const struct rf_lambda *l = get(x, fake_lambda(f, &fn));
+        char want[16] = "<fn>";
+        if (i < FOUND)
+            snprintf(want, sizeof want, "<fn:%u>", 2 * i + 2);
+        assert_name(l, want);
+        assert_int_equal(l->first_line, i < FOUND ? 2 * i + 3 : 0);
+        assert_int_equal(l->file.n, i < FOUND ? 5 : 0);
+    }
+}
+
+/* The list that is a body is freed with the function: it is copied while the thread is held. */
+static void bodies_are_held(void **state)
+{
+    struct fixture *x = *state;
+    struct fake_function fn = function();
+    uint64_t addr = fake_lambda(x->f, &fn), body;
+    static struct rf_snapshot s;
+    struct rf_range out[RF_BLOCKS_MAX];
+    struct rf_probe p = {.rt = &x->f->rt};
+    s = (struct rf_snapshot){.memory = {.read = rf_snapshot_read},
+                             .bytes = fake_at(x->f, addr, LAMBDA_BYTES),
+                             .n_bytes = LAMBDA_BYTES,
+                             .block = {{addr, LAMBDA_BYTES, 0}},
+                             .n_blocks = 1};
+    memcpy(&body, fake_at(x->f, fake_slot(addr, LAMBDA_BODY), 8), 8);
+    size_t n = rf_probe_select(&p, &s, 2, out, RF_BLOCKS_MAX);
+    while (n > 0 && !(out[n - 1].addr == body && out[n - 1].size >= RAY_HEADER + 8 * 2))
+        n--;
+    assert_int_not_equal(n, 0);
+}
+
 /* Functions come by the thousand; the one that all samples have is not dropped for them, and what one sample
  * uses stays while it uses it. */
 static void more_functions_than_are_kept(void **state)
@@ -479,6 +551,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(spans_of_instructions, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(a_corrupt_debug_vector, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(a_body_without_places, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(sources_by_bodies, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(bodies_are_held, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(more_functions_than_are_kept, open_fixture, close_fixture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
