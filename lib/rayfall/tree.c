@@ -6,12 +6,13 @@
 enum {
     CANDIDATES = 8,  /* of one frame */
     WORDS_MAX = 120, /* of a frame that are looked at: the rest is argument arrays */
-    TOLD = 8,
-    IN_REGISTER = 3,
-    IN_STRONG_WORD = 2,
-    ELSEWHERE = 1,    /* scores */
-    ASKED = 6,        /* what the caller's variables say that it asks for */
-    HANDED_OVER = 2,  /* more for the form that code called the evaluator with */
+    TOLD = 32,
+    IN_REGISTER = 12,
+    IN_STRONG_WORD = 8,
+    ELSEWHERE = 4,    /* scores */
+    LEFT_OVER = 1,    /* of the innermost frame's words, unless a builtin runs: most are from before */
+    ASKED = 24,       /* what the caller's variables say that it asks for */
+    HANDED_OVER = 8,  /* more for the form that code called the evaluator with */
     STRONG_WORDS = 3, /* lowest words of a frame: where compilers spill what they need next */
     LOOK_BACK = 8,    /* frames without candidates that a chain may bridge */
     ELEMENTS_MAX = 256,
@@ -177,6 +178,13 @@ static bool told(const struct chain *ch, size_t k, uint64_t *node)
     return found;
 }
 
+/* A register that holds the same as in the caller was not set by this frame: it is the caller's. */
+static bool inherited(const struct chain *ch, size_t frame, unsigned char reg)
+{
+    const struct rf_native *f = &ch->native->frame[frame];
+    return frame + 1 < ch->native->n && (f[1].known >> reg & 1) && f[1].reg[reg] == f->reg[reg];
+}
+
 static void candidates(struct chain *ch, size_t k)
 {
     size_t index = ch->frames[k];
@@ -190,12 +198,14 @@ static void candidates(struct chain *ch, size_t k)
         }
         return;
     }
+    bool last = k + 1 == ch->n, busy = last && builtin_below(ch, k);
     for (size_t i = 0; i < sizeof rf_saved_regs; i++)
         if (f->known >> rf_saved_regs[i] & 1)
-            add_word(ch, k, f->reg[rf_saved_regs[i]], IN_REGISTER);
+            add_word(ch, k, f->reg[rf_saved_regs[i]],
+                     !busy && inherited(ch, index, rf_saved_regs[i]) ? ELSEWHERE : IN_REGISTER);
     size_t n = words_of(ch, index);
     for (size_t i = 0; i < n && rf_snapshot_word(ch->t->s, f->sp + 8 * i, &w); i++)
-        add_word(ch, k, w, i < STRONG_WORDS ? IN_STRONG_WORD : ELSEWHERE);
+        add_word(ch, k, w, last && !busy ? LEFT_OVER : i < STRONG_WORDS ? IN_STRONG_WORD : ELSEWHERE);
     if (index + 1 < ch->native->n && !rf_symbol_is(f[1].fn.name, "ray_eval") && !add_asked(ch, k))
         add_argument(ch, k, f + 1);
     /* A special form is called with a pointer to its first argument: the elements, and 8. */

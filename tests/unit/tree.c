@@ -268,6 +268,28 @@ static void a_supposition_that_failed_is_not_used(void **state)
     assert_null(x->out[1].source);
 }
 
+static void two_words_from_before_do_not_outdo_a_register(void **state)
+{
+    struct fixture *x = *state;
+    hold(x, 2, RF_RBX, x->node[H] + RAY_DATA);
+    x->stack[2 * FRAME_WORDS] = x->node[F] + RAY_DATA;
+    x->stack[FRAME_WORDS] = x->node[G1] + RAY_DATA;
+    x->frame[0].fn.name = "ray_env_resolve"; /* of a name that is evaluated: it has no form */
+    decode(x, 2, 1);
+    is_at(x, 0, H);
+}
+
+static void what_the_caller_has_in_a_register_is_the_callers(void **state)
+{
+    struct fixture *x = *state;
+    hold(x, 3, RF_RBX, x->node[F]);
+    hold(x, 2, RF_RBX, x->node[F]);
+    x->stack[2 * FRAME_WORDS] = x->node[H] + RAY_DATA;
+    x->frame[0].fn.name = "ray_env_resolve";
+    decode(x, 2, 1);
+    is_at(x, 0, H);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +302,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(forms_lie_inside_the_one_that_code_handed_over, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(callers_show_which_argument_they_wait_for, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(a_supposition_that_failed_is_not_used, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(two_words_from_before_do_not_outdo_a_register, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(what_the_caller_has_in_a_register_is_the_callers, open_fixture, close_fixture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
