@@ -124,7 +124,9 @@ static enum rf_status open_session(struct rf_session *s, struct rf_error *err)
     const struct rf_session_options *o = &s->options;
     enum rf_status status = rf_process_open(&s->process, o->pid, err);
     bool starting = o->starting;
-    if (status == RF_OK && !starting) {
+    if (status != RF_OK)
+        return status;
+    if (!starting) {
         status = rf_starting_find(&s->images, &s->runtime, s->process, &o->layout, err);
         starting = status == RF_TARGET && o->patient && s->images && rf_starting_later(s->images, s->process);
         if (status == RF_OK)

@@ -44,8 +44,8 @@ static _Noreturn void be_the_program(const struct launch *l, pid_t parent, int g
     /* With Yama's ptrace_scope 1 a process may trace its descendants. The one that stops threads is our parent's child,
      * not our parent: it is allowed to as a descendant of one that we name. Elsewhere this fails, and is not needed. */
     prctl(PR_SET_PTRACER, (unsigned long)parent, 0, 0, 0);
-    int why = become_caller();
-    if (!why && read(go, &token, 1) != 1)
+    int why = become_caller(); /* where it fails that is told later, to a parent that does not lose us before */
+    if (read(go, &token, 1) != 1)
         _exit(NOT_EXECUTED); /* rfprof gave up, or has gone */
     if (!why) {
         execvp(l->command[0], l->command);
@@ -83,11 +83,12 @@ enum rf_status launch_go(struct launch *l, struct rf_error *err)
     int why = 0;
     char token = 0;
     bool gone = write(l->go, &token, 1) != 1;
-    l->released = !gone && read(l->failed, &why, sizeof why) != sizeof why; /* closed by the exec */
+    bool told = read(l->failed, &why, sizeof why) == sizeof why; /* closed by the exec */
+    l->released = !gone && !told;
     if (l->released)
         return RF_OK;
     l->code = why == ENOENT ? NOT_FOUND : NOT_EXECUTED;
-    if (gone)
+    if (!told)
         return rf_fail(err, RF_TARGET, 0, "cannot run %s: its process was ended", l->command[0]);
     rf_fail(err, RF_TARGET, why, "cannot run %s: %s", l->command[0], strerror(why));
     if (why == ENOENT && !strchr(l->command[0], '/'))

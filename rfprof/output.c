@@ -168,9 +168,9 @@ enum rf_status output_render(struct output *o, const struct rf_profile *profile,
     struct rf_render how = *view;
     struct winsize size;
     if (o->terminal) {
-        const char *term = getenv("TERM");
+        const char *term = getenv("TERM"), *plain = getenv("NO_COLOR");
         how.rows = TABLE_ROWS;
-        how.colour = !getenv("NO_COLOR") && term && strcmp(term, "dumb");
+        how.colour = !(plain && *plain) && term && strcmp(term, "dumb");
         if (ioctl(o->fd, TIOCGWINSZ, &size) == 0)
             how.width = size.ws_col;
     }
@@ -218,7 +218,7 @@ static long sudo_id(const char *name)
     const char *text = getenv(name);
     char *end;
     long id = text && *text ? strtol(text, &end, 10) : -1;
-    return id >= 0 && !*end ? id : -1;
+    return id >= 0 && id <= INT32_MAX && !*end ? id : -1;
 }
 
 /* The mode that an earlier file had or a new one would get, and under sudo the owner who called it. */

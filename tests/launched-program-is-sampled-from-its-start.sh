@@ -85,6 +85,8 @@ if [ "$(id -u)" = 0 ]; then
     expect_exit 4 env SUDO_UID=65534 SUDO_GID=65534 "$RFPROF" -- id
     grep -q 'uid=65534.* gid=65534' "$scratch/out" && ! grep -q 'root' "$scratch/out" ||
         fail "under sudo it ran as $(cat "$scratch/out")"
+    expect_exit 126 env SUDO_UID=-1 SUDO_GID=-1 "$RFPROF" -- id
+    says 'cannot run id: Invalid argument'
 fi
 
 # Ctrl-C reaches the program once, and rfprof waits for what the program makes of it.
