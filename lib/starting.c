@@ -14,8 +14,8 @@ enum {
     REFUSE_MS = 5000, /* __RUNTIME is set some 10 ms before the builtins are in place (2.4.0, seen) */
 };
 
-enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt, const struct rf_process *p,
-                                const struct rf_layout_options *layout, struct rf_error *err)
+static enum rf_status find(struct rf_images **images, struct rf_runtime *rt, const struct rf_process *p,
+                           const struct rf_layout_options *layout, struct rf_error *err)
 {
     enum rf_status status = rf_images_open(images, p, err);
     if (status != RF_OK)
@@ -32,6 +32,15 @@ enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt
     status = rf_layout_validate(rt, &p->memory, NULL, err);
     if (status != RF_OK)
         rf_hint_starting(err);
+    return status;
+}
+
+enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt, const struct rf_process *p,
+                                const struct rf_layout_options *layout, struct rf_error *err)
+{
+    enum rf_status status = find(images, rt, p, layout, err);
+    if (status != RF_OK && !rf_process_alive(p)) /* whatever could not be read */
+        status = rf_fail(err, RF_TARGET, 0, "%d (%s) ended meanwhile", (int)p->pid, p->comm);
     return status;
 }
 

@@ -320,7 +320,7 @@ static enum rf_status no_samples(const struct recording *r, const struct rf_acco
     double waited = wall_ns ? 100.0 * (double)a->delay_ns / (double)wall_ns : 0.0;
     bool full = off >= 50 && waited >= off / 2;
     uint64_t lost = a->lost_exited + a->lost_timeout + a->lost_traced + a->lost_other;
-    if (lost && off < 50) {
+    if (lost && off < 50 && r->state == RF_RUNNING) {
         rf_fail(err, RF_NO_SAMPLES, 0, "no samples in %.1f s: %" PRIu64 " were lost", seconds, lost);
         rf_hint(err, "the summary (without -q) says why");
         return RF_NO_SAMPLES;
