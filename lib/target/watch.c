@@ -4,7 +4,7 @@
 enum {
     FEW_THREADS = 8, /* so many are all looked at, each time */
     LATELY = 100,    /* ticks */
-    PARTS = 10,
+    PARTS = 20,
     UNEXPLAINED_NS = 50 * 1000,
 };
 
@@ -21,15 +21,19 @@ static bool lately(const struct rf_watch *w, const struct rf_thread *t)
 }
 
 /* The process's clock does not move before a thread that woke is put off its CPU, or a timer interrupt finds it there:
- * by that alone a short run would be noticed when it is over. */
+ * by that alone a short run would be noticed when it is over. Reading it takes the kernel long where threads are many,
+ * so it is not asked when the answer is known. */
 bool rf_watch_quiet(struct rf_watch *w)
 {
+    for (size_t i = 0; i < w->threads.n; i++)
+        if (!w->threads.v[i].look.slept)
+            return false;
     uint64_t now = rf_process_cpu_ns(w->process);
     bool quiet = now == 0 || now == w->cpu_ns; /* 0: it has ended */
     for (size_t i = 0; quiet && now && i < w->threads.n; i++) {
         struct rf_thread *t = &w->threads.v[i];
         if (lately(w, t))
-            quiet = t->look.slept && rf_thread_read_cpu(&w->threads, t) && t->runs == t->look.runs && t->runs != 0;
+            quiet = rf_thread_read_cpu(&w->threads, t) && t->runs == t->look.runs && t->runs != 0;
     }
     return quiet;
 }
