@@ -7,6 +7,7 @@
 #include "result.h"
 #include "slots/slots.h"
 #include "stack.h"
+#include "target/pages.h"
 #include "variables/variables.h"
 #include "wait.h"
 #include "waiting.h"
@@ -19,6 +20,7 @@ enum { EXPRESSION_BYTES = 256 * 1024 };
 struct rf_decoder {
     const struct rf_runtime *rt;
     const struct rf_memory *live;
+    struct rf_pages pages; /* of it, for the sample at hand */
     struct rf_names *names;
     struct rf_sources *sources;
     struct rf_lambdas *lambdas;
@@ -55,6 +57,7 @@ struct rf_decoder *rf_decoder_new(const struct rf_runtime *rt, const struct rf_m
         return NULL;
     d->rt = rt;
     d->live = live;
+    rf_pages_open(&d->pages, live);
     d->handlers = rf_interpreter_handlers(rt, live);
     d->names = rf_names_new(rt);
     d->sources = rf_sources_new();
@@ -89,6 +92,7 @@ void rf_decoder_free(struct rf_decoder *d)
     free(d->main.locals);
     free(d->other.locals);
     free(d->texts);
+    rf_pages_close(&d->pages);
     free(d);
 }
 
@@ -151,7 +155,7 @@ static struct rf_text text(const char *s)
 static void rayfall_frames(struct rf_decoder *d, const struct rf_snapshot *s, const struct rf_native_stack *native,
                            struct rf_stack *st)
 {
-    struct rf_overlay view = rf_overlay(s, d->live);
+    struct rf_overlay view = rf_overlay(s, &d->pages.memory);
     struct rf_walk w = {.rt = d->rt,
                         .m = &view.memory,
                         .sources = d->sources,
@@ -174,6 +178,7 @@ static void rayfall_frames(struct rf_decoder *d, const struct rf_snapshot *s, co
                                         .slots = d->slots,
                                         .variables = d->variables}};
     d->expressions.used = 0;
+    rf_forget(&d->pages.memory);
     rf_names_refresh(d->names, d->live, s->time_ns);
     rf_lambdas_hold(d->lambdas, &s->memory);
     rf_walk(&w, s, native);

@@ -317,7 +317,9 @@ static struct entry *add(struct rf_sources *c, const struct rf_memory *m, uint64
     struct entry *e = calloc(1, sizeof *e);
     if (!e)
         return NULL;
-    if (!source_read(&e->source, m, id) || !identify(m, addr, &again) || memcmp(&again, id, sizeof again) != 0) {
+    bool read = source_read(&e->source, m, id);
+    rf_forget(m);
+    if (!read || !identify(m, addr, &again) || memcmp(&again, id, sizeof again) != 0) {
         entry_free(&e->cached);
         return NULL;
     }

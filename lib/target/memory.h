@@ -13,6 +13,8 @@
 /* Embed as the first member. read copies exactly n bytes or returns false; *to is then unspecified. */
 struct rf_memory {
     bool (*read)(const struct rf_memory *m, uint64_t addr, void *to, size_t n);
+    /* Forgets what it keeps, so that it is read anew. NULL: it keeps nothing. */
+    void (*forget)(const struct rf_memory *m);
 };
 
 static inline bool rf_read(const struct rf_memory *m, uint64_t addr, void *to, size_t n)
@@ -28,6 +30,13 @@ static inline bool rf_read_u64(const struct rf_memory *m, uint64_t addr, uint64_
 static inline bool rf_read_i32(const struct rf_memory *m, uint64_t addr, int32_t *to)
 {
     return m->read(m, addr, to, sizeof *to);
+}
+
+/* Before what was read is compared with what is there now. */
+static inline void rf_forget(const struct rf_memory *m)
+{
+    if (m->forget)
+        m->forget(m);
 }
 
 #endif

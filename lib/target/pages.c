@@ -30,14 +30,20 @@ static bool read_through(const struct rf_memory *m, uint64_t addr, void *to, siz
     return true;
 }
 
+static void forget(const struct rf_memory *m)
+{
+    const struct rf_pages *p = (const struct rf_pages *)m;
+    for (size_t i = 0; p->bytes && i < PAGES; i++)
+        p->page[i] = UINT64_MAX;
+}
+
 void rf_pages_open(struct rf_pages *p, const struct rf_memory *from)
 {
-    p->memory.read = read_through;
+    p->memory = (struct rf_memory){read_through, forget};
     p->from = from;
     p->page = malloc(PAGES * sizeof *p->page);
     p->bytes = p->page ? malloc(PAGES * PAGE) : NULL;
-    for (size_t i = 0; p->page && i < PAGES; i++)
-        p->page[i] = UINT64_MAX;
+    forget(&p->memory);
 }
 
 void rf_pages_close(struct rf_pages *p)

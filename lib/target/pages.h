@@ -1,7 +1,8 @@
 /* pages.h: one pass over a process's memory, page by page instead of word by word.
  *
  * At start some thousand small objects are looked at; a system call for each would take longer than everything else.
- * What is read is as old as its page's first use, so this is for a pass, not for keeping. */
+ * Of a sample it is some twenty, half of them beside another. What is read is as old as its page's first use, so this
+ * is for a pass, not for keeping: rf_forget begins another. */
 #ifndef RF_PAGES_H
 #define RF_PAGES_H
 

@@ -128,9 +128,22 @@ static enum rf_status may_read(const struct rf_process *p, struct rf_error *err)
     return RF_PERMISSION;
 }
 
+/* A file pagemap stays with the memory that was there when it was opened. In the kernel's pagemap_read (fs/proc/
+ * task_mmu.c) the end of the file (0) means that nobody has that any more; else what asks for less than an entry is
+ * refused. A kernel that does otherwise, or has no such file, is asked in another way. */
+static bool has_memory(int fd)
+{
+    char byte;
+    return pread(fd, &byte, 1, 0) < 0 && errno == EINVAL;
+}
+
 static int open_memory(const struct rf_process *p)
 {
-    return openat(p->proc_fd, "mem", O_RDONLY | O_CLOEXEC);
+    int fd = openat(p->proc_fd, "pagemap", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || has_memory(fd))
+        return fd;
+    close(fd);
+    return -1;
 }
 
 enum rf_status rf_process_open(struct rf_process **out, pid_t pid, struct rf_error *err)
@@ -140,14 +153,14 @@ enum rf_status rf_process_open(struct rf_process **out, pid_t pid, struct rf_err
     if (!p)
         return rf_fail(err, RF_FAILURE, ENOMEM, "out of memory");
     p->memory.read = live_read;
-    p->pidfd = p->proc_fd = p->mem_fd = -1;
+    p->pidfd = p->proc_fd = p->memory_fd = -1;
     enum rf_status status = identify(p, pid, err);
     if (status == RF_OK)
         status = may_read(p, err);
     if (status == RF_TARGET || status == RF_PERMISSION)
         rf_hint_inner_pid(pid, err);
     if (status == RF_OK)
-        p->mem_fd = open_memory(p);
+        p->memory_fd = open_memory(p);
     struct stat exe;
     if (status == RF_OK && fstatat(p->proc_fd, "exe", &exe, 0) == 0) {
         p->exe_dev = exe.st_dev;
@@ -168,8 +181,8 @@ void rf_process_close(struct rf_process *p)
         close(p->pidfd);
     if (p->proc_fd >= 0)
         close(p->proc_fd);
-    if (p->mem_fd >= 0)
-        close(p->mem_fd);
+    if (p->memory_fd >= 0)
+        close(p->memory_fd);
     free(p);
 }
 
@@ -179,12 +192,9 @@ bool rf_process_alive(const struct rf_process *p)
     return poll(&ended, 1, 0) == 0;
 }
 
-/* A mem file stays with the memory that was there when it was opened (the kernel's fs/proc/base.c, mem_rw): reading
- * what is not mapped fails with EIO while that exists, and is the end of the file (0) once nobody has it. */
 bool rf_process_same_memory(const struct rf_process *p)
 {
-    char byte;
-    return p->mem_fd >= 0 && pread(p->mem_fd, &byte, 1, 0) != 0;
+    return p->memory_fd >= 0 && has_memory(p->memory_fd);
 }
 
 bool rf_process_execed(const struct rf_process *p)
@@ -209,9 +219,9 @@ bool rf_process_renew(struct rf_process *p)
     p->exe_dev = exe.st_dev;
     p->exe_ino = exe.st_ino;
     p->start_stack = stat_number(stat, 28);
-    if (p->mem_fd >= 0)
-        close(p->mem_fd);
-    p->mem_fd = open_memory(p);
+    if (p->memory_fd >= 0)
+        close(p->memory_fd);
+    p->memory_fd = open_memory(p);
     if (rf_procfs_read(p->proc_fd, "comm", p->comm, sizeof p->comm))
         p->comm[strcspn(p->comm, "\n")] = 0;
     return true;

@@ -15,7 +15,7 @@ struct rf_process {
     pid_t pid;
     int pidfd;
     int proc_fd;               /* directory /proc/PID */
-    int mem_fd;                /* /proc/PID/mem, bound to the memory that it has now; -1 where it may not be opened */
+    int memory_fd;             /* bound to the memory that it has now; -1 where that cannot be */
     clockid_t clock;           /* its CPU time */
     uint64_t start_time;       /* clock ticks after boot */
     uint64_t exe_dev, exe_ino; /* of /proc/PID/exe at open, to notice exec */

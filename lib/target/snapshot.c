@@ -52,9 +52,14 @@ static bool view_read(const struct rf_memory *m, uint64_t addr, void *to, size_t
     return rf_snapshot_read(&v->s->memory, addr, to, n) || rf_read(v->live, addr, to, n);
 }
 
+static void view_forget(const struct rf_memory *m)
+{
+    rf_forget(((const struct rf_overlay *)m)->live);
+}
+
 struct rf_overlay rf_overlay(const struct rf_snapshot *s, const struct rf_memory *live)
 {
-    return (struct rf_overlay){{view_read}, s, live};
+    return (struct rf_overlay){{view_read, view_forget}, s, live};
 }
 
 bool rf_snapshot_word(const struct rf_snapshot *s, uint64_t addr, uint64_t *to)

@@ -169,5 +169,5 @@ static bool view_read(const struct rf_memory *m, uint64_t addr, void *to, size_t
 
 struct tracee_view tracee_view(const struct tracee *t)
 {
-    return (struct tracee_view){{view_read}, t};
+    return (struct tracee_view){{.read = view_read}, t};
 }

@@ -26,7 +26,7 @@ static bool read_word(const struct rf_memory *m, uint64_t addr, void *to, size_t
     return true;
 }
 
-static const struct fake_memory memory = {{read_word}, STACK + 8, 0x1122334455667788};
+static const struct fake_memory memory = {{.read = read_word}, STACK + 8, 0x1122334455667788};
 static const struct rf_native caller = {.sp = STACK + 0x100};
 static const struct rf_native frame = {.sp = STACK,
                                        .known = 1 << RF_RBX | 1 << RF_RBP | 1 << RF_RSP | 1 << RF_R12,

@@ -72,8 +72,8 @@ static void exec_gives_other_memory(void **state)
 static void without_its_memory_nothing_is_said(void **state)
 {
     struct child *c = *state;
-    close(c->process->mem_fd);
-    c->process->mem_fd = -1;
+    close(c->process->memory_fd);
+    c->process->memory_fd = -1;
     assert_false(rf_process_same_memory(c->process));
     assert_false(rf_process_execed(c->process));
 }
