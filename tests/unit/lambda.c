@@ -333,7 +333,7 @@ static void freed_when_it_has_run(void **state)
     fn.nfo = make_nfo(f);
     for (unsigned i = 0; i < 2; i++) { /* the second time it is known */
         uint64_t begin = f->used, addr = fake_lambda(f, &fn), end = f->used;
-        s = (struct rf_snapshot){.memory = {rf_snapshot_read}, .bytes = bytes};
+        s = (struct rf_snapshot){.memory = {.read = rf_snapshot_read}, .bytes = bytes};
         s.reg[RF_R15] = fake_exec(f, addr, 2, 0, 0);
         probe(x, &s);
         memset(f->bytes + begin, 0x55, end - begin);

@@ -179,7 +179,7 @@ static void test_locals(void **state)
     struct rf_names *names = rf_names_new(&f->rt);
     struct rf_sources *sources = rf_sources_new();
     struct rf_lambdas *lambdas = rf_lambdas_new(&f->rt, &f->memory, names, sources);
-    struct rf_snapshot nothing = {.memory = {rf_snapshot_read}};
+    struct rf_snapshot nothing = {.memory = {.read = rf_snapshot_read}};
     struct rf_locals_view view = {.s = &nothing, .m = &f->memory, .live = &f->memory, .rt = &f->rt};
     struct rf_locals at = {rf_lambdas_get(lambdas, &f->memory, lambda, 1), slots};
     struct rf_local local[4];

@@ -99,7 +99,7 @@ static int open_fixture(void **state)
     if (!x.source || !x.names || !x.builtins)
         return -1;
     rf_names_refresh(x.names, &x.f->memory, 1);
-    x.s = (struct rf_snapshot){.memory = {rf_snapshot_read}, .stack_addr = sp, .stack_size = sizeof x.stack};
+    x.s = (struct rf_snapshot){.memory = {.read = rf_snapshot_read}, .stack_addr = sp, .stack_size = sizeof x.stack};
     x.s.stack = (unsigned char *)x.stack;
     for (size_t i = 0; i < FRAMES; i++)
         x.frame[i] = (struct rf_native){.pc = PC + 16 * i, .sp = sp + 8 * FRAME_WORDS * i, .fn = {.name = "ray_eval"}};
