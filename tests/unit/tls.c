@@ -165,7 +165,7 @@ static uint64_t at_word(unsigned i)
 
 static void blocks_of_threads(void **state)
 {
-    struct words w = {.memory = {read_words}};
+    struct words w = {.memory = {.read = read_words}};
     const struct rf_tls t = {.kind = RF_TLS_DTV, .module = 3};
     uint64_t addr;
     (void)state;
@@ -188,7 +188,7 @@ static void blocks_of_threads(void **state)
 
 static void vectors_that_are_none(void **state)
 {
-    struct words w = {.memory = {read_words}};
+    struct words w = {.memory = {.read = read_words}};
     struct rf_tls t = {.kind = RF_TLS_DTV, .module = 3};
     uint64_t addr;
     (void)state;
