@@ -4,6 +4,7 @@
 #include "calibrate.h"
 #include "image/debug.h"
 #include "runtime.h"
+#include "slots/slots.h"
 #include "starting.h"
 
 #include <stdarg.h>
@@ -122,6 +123,20 @@ static void say_vm(struct report *r, const struct rf_process *p, const struct rf
         say(r, "vm", RF_NOTE, "0x%llx (thread-local __VM not compared: no thread has one that could be read)", vm);
 }
 
+/* Of a build without optimisation the code alone tells less; nothing is said where lines are as sure as of releases. */
+static void say_lines(struct report *r, const struct rf_process *p, const struct rf_runtime *rt)
+{
+    bool unknown = rt->layout.origin == RF_ORIGIN_DERIVED && !rf_image_dwarf_path(rt->image);
+    struct rf_slots *s = unknown ? rf_slots_new(rt, &p->memory) : NULL;
+    static const char next[] = "build with -g, or give the debug file with --debug-file";
+    if (s && rf_slots_blind(s))
+        say(r, "lines", RF_NOTE,
+            rf_slots_tells(s) ? "the code was not optimised: of some functions the line may stay 0; for all lines %s"
+                              : "none, functions only: code that was not optimised does not show them; %s",
+            next);
+    rf_slots_free(s);
+}
+
 static void say_runtime(struct report *r, const struct rf_process *p, const struct rf_runtime *rt, unsigned builtins)
 {
     int32_t workers = 0, globals = 0;
@@ -130,6 +145,7 @@ static void say_runtime(struct report *r, const struct rf_process *p, const stru
     bool waiting = rt->layout.origin == RF_ORIGIN_DERIVED && !rt->agreed;
     say(r, "layout", rt->off || waiting ? RF_NOTE : RF_FINE, "%s; fits the process: VM, globals and %u builtins agree",
         layout, builtins);
+    say_lines(r, p, rt);
     rf_read_i32(&p->memory, rt->g_env + (uint64_t)rt->layout.env_count, &globals);
     say(r, "globals", RF_FINE, "%d", globals);
     say_vm(r, p, rt);

@@ -13,6 +13,8 @@
 #include <string.h>
 
 enum { IMPORTS_MAX = 4, ENV_KEY = 8 };
+/* A unit of the engine has some thousand entries, a struct some dozen members. Files may say anything. */
+enum { ENTRIES_MAX = 200000, MEMBERS_MAX = 4096 };
 
 struct member {
     const char *name;
@@ -49,8 +51,10 @@ static bool type_of(Dwarf_Die *die, Dwarf_Die *type)
            dwarf_peel_type(&named, type) == 0;
 }
 
-/* A top-level entry by name: one of these tags. dwz moves what several units share into units that they import. */
-static bool find_named(Dwarf_Die *unit, const char *name, int tag, int or_tag, unsigned imports, Dwarf_Die *out)
+/* A top-level entry by name: one of these tags. dwz moves what several units share into units that they import. left:
+ * how many more entries are looked at. */
+static bool find_named(Dwarf_Die *unit, const char *name, int tag, int or_tag, unsigned imports, unsigned *left,
+                       Dwarf_Die *out)
 {
     Dwarf_Die die, imported;
     Dwarf_Attribute attribute;
@@ -65,9 +69,9 @@ static bool find_named(Dwarf_Die *unit, const char *name, int tag, int or_tag, u
         }
         if (imports && dwarf_tag(&die) == DW_TAG_imported_unit &&
             dwarf_formref_die(dwarf_attr(&die, DW_AT_import, &attribute), &imported) &&
-            find_named(&imported, name, tag, or_tag, imports - 1, out))
+            find_named(&imported, name, tag, or_tag, imports - 1, left, out))
             return true;
-    } while (dwarf_siblingof(&die, &die) == 0);
+    } while (*left && --*left && dwarf_siblingof(&die, &die) == 0);
     return false;
 }
 
@@ -75,7 +79,8 @@ static bool find_named(Dwarf_Die *unit, const char *name, int tag, int or_tag, u
 static bool find_struct(Dwarf_Die *unit, const char *name, int tag, Dwarf_Die *out)
 {
     Dwarf_Die die;
-    if (!find_named(unit, name, tag, DW_TAG_structure_type, IMPORTS_MAX, &die))
+    unsigned left = ENTRIES_MAX;
+    if (!find_named(unit, name, tag, DW_TAG_structure_type, IMPORTS_MAX, &left, &die))
         return false;
     *out = die;
     return dwarf_tag(&die) == DW_TAG_structure_type || (type_of(&die, out) && dwarf_tag(out) == DW_TAG_structure_type);
@@ -86,6 +91,7 @@ static bool member_offset(Dwarf_Die *type, const char *name, int32_t *offset)
     Dwarf_Die die;
     Dwarf_Attribute attribute;
     Dwarf_Word at = 0;
+    unsigned left = MEMBERS_MAX;
     if (dwarf_child(type, &die) != 0)
         return false;
     do {
@@ -96,7 +102,7 @@ static bool member_offset(Dwarf_Die *type, const char *name, int32_t *offset)
             return false;
         *offset = (int32_t)at;
         return true;
-    } while (dwarf_siblingof(&die, &die) == 0);
+    } while (--left && dwarf_siblingof(&die, &die) == 0);
     return false;
 }
 
@@ -203,7 +209,7 @@ static bool says_otherwise(Dwarf_Die *enumerator)
 }
 
 /* Is there an opcode that has another number than the one we know it by? The enumeration has OP_RET in it. */
-static bool opcodes_differ(Dwarf_Die *unit, unsigned imports)
+static bool opcodes_differ(Dwarf_Die *unit, unsigned imports, unsigned *left)
 {
     Dwarf_Die die, enumerator;
     Dwarf_Attribute attribute;
@@ -212,7 +218,7 @@ static bool opcodes_differ(Dwarf_Die *unit, unsigned imports)
     do {
         if (imports && dwarf_tag(&die) == DW_TAG_imported_unit &&
             dwarf_formref_die(dwarf_attr(&die, DW_AT_import, &attribute), &enumerator) &&
-            opcodes_differ(&enumerator, imports - 1))
+            opcodes_differ(&enumerator, imports - 1, left))
             return true;
         if (dwarf_tag(&die) != DW_TAG_enumeration_type || dwarf_child(&die, &enumerator) != 0)
             continue;
@@ -222,8 +228,8 @@ static bool opcodes_differ(Dwarf_Die *unit, unsigned imports)
         do {
             if (says_otherwise(&enumerator))
                 return true;
-        } while (dwarf_siblingof(&enumerator, &enumerator) == 0);
-    } while (dwarf_siblingof(&die, &die) == 0);
+        } while (*left && --*left && dwarf_siblingof(&enumerator, &enumerator) == 0);
+    } while (*left && --*left && dwarf_siblingof(&die, &die) == 0);
     return false;
 }
 
@@ -232,6 +238,7 @@ bool rf_layout_from_debug(struct rf_runtime *rt)
     struct rf_layout before = rt->layout, *l = &rt->layout;
     Dwarf *debug = rf_image_dwarf(rt->image);
     Dwarf_Die unit;
+    unsigned left = ENTRIES_MAX;
     if (!debug || !rf_dwarf_unit_at(debug, rt->interpreter - rf_image_bias(rt->image), &unit) || !read_exec(l, &unit) ||
         !read_env(rt, l)) {
         *l = before;
@@ -242,7 +249,7 @@ bool rf_layout_from_debug(struct rf_runtime *rt)
     read_vm(rt, &unit);
     read_pool(rt);
     rf_derive_lambda(rt);
-    if (opcodes_differ(&unit, IMPORTS_MAX))
+    if (opcodes_differ(&unit, IMPORTS_MAX, &left))
         rt->off |= RF_OFF_LINES | RF_OFF_CALLERS;
     return true;
 }

@@ -131,6 +131,14 @@ bool rf_slots_blind(const struct rf_slots *s)
     return s->map.n >= CALLS_MANY;
 }
 
+bool rf_slots_tells(const struct rf_slots *s)
+{
+    for (size_t i = 0; i < s->map.n; i++)
+        if (s->map.v[i].kind == RF_SLOT_PLACE)
+            return true;
+    return false;
+}
+
 /* --- a place, with what the frame holds ------------------------------------------------------------------------- */
 
 static bool term_value(const struct rf_slots_frame *f, struct rf_term t, uint64_t *out)

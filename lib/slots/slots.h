@@ -21,6 +21,8 @@ enum rf_slots_origin rf_slots_origin(const struct rf_slots *s);
 /* Code that was not optimised: there are many calls, and at none of them ip is in a register. What the code itself does
  * not tell is then not told by numbers in registers and frames either. */
 bool rf_slots_blind(const struct rf_slots *s);
+/* Is there a call at which it is known where ip is? */
+bool rf_slots_tells(const struct rf_slots *s);
 
 enum rf_at {
     RF_AT_UNKNOWN,

@@ -12,8 +12,9 @@ enum {
     PLACES = 512,   /* direct mapped by address, as in unwinding */
     FUNCTIONS = 64, /* direct mapped by the address of their symbol */
     NESTED_MAX = 32,
-    ASKED_MAX = 8,      /* callers whose callers are asked */
-    QUESTIONS_MAX = 64, /* for one value: an expression may ask its caller often, and so may each answer */
+    ENTRIES_MAX = 20000, /* of a function that are looked at, for one address; the interpreter has some thousand */
+    ASKED_MAX = 8,       /* callers whose callers are asked */
+    QUESTIONS_MAX = 64,  /* for one value: an expression may ask its caller often, and so may each answer */
 };
 
 struct variable {
@@ -138,7 +139,7 @@ static void keep(struct place *p, Dwarf_Die *die, enum rf_variable which)
 }
 
 /* Variables of the function itself and of the blocks in it that hold the address; what is inlined there has its own. */
-static void collect(struct place *p, Dwarf_Die *scope, unsigned nested)
+static void collect(struct place *p, Dwarf_Die *scope, unsigned nested, unsigned *left)
 {
     Dwarf_Die die;
     bool first = nested == 0;
@@ -152,9 +153,9 @@ static void collect(struct place *p, Dwarf_Die *scope, unsigned nested)
                 keep(p, &die, which);
             first = first && tag != DW_TAG_formal_parameter;
         } else if (tag == DW_TAG_lexical_block && dwarf_haspc(&die, p->at) > 0) {
-            collect(p, &die, nested + 1);
+            collect(p, &die, nested + 1, left);
         }
-    } while (dwarf_siblingof(&die, &die) == 0);
+    } while (*left && --*left && dwarf_siblingof(&die, &die) == 0);
 }
 
 /* Where the second line of a function begins, or what the compiler marks as the end of its first steps. */
@@ -199,7 +200,8 @@ static struct place *place_of(struct rf_variables *v, const struct rf_native_sta
     p->has_function = function_of(v, f->fn.addr - bias, at, p);
     if (p->has_function) {
         expression_at(&p->function, DW_AT_frame_base, at, &p->base);
-        collect(p, &p->function, 0);
+        unsigned left = ENTRIES_MAX;
+        collect(p, &p->function, 0, &left);
     }
     return p;
 }
@@ -217,7 +219,7 @@ static bool is_site(Dwarf_Die *die, Dwarf_Addr back)
     return dwarf_formaddr(dwarf_attr(die, name, &attribute), &at) == 0 && at == back;
 }
 
-static bool find_site(Dwarf_Die *scope, Dwarf_Addr back, unsigned nested, Dwarf_Die *out)
+static bool find_site(Dwarf_Die *scope, Dwarf_Addr back, unsigned nested, unsigned *left, Dwarf_Die *out)
 {
     Dwarf_Die die;
     if (nested == NESTED_MAX || dwarf_child(scope, &die) != 0)
@@ -229,9 +231,9 @@ static bool find_site(Dwarf_Die *scope, Dwarf_Addr back, unsigned nested, Dwarf_
             return true;
         }
         if ((tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine) && dwarf_haspc(&die, back - 1) > 0 &&
-            find_site(&die, back, nested + 1, out))
+            find_site(&die, back, nested + 1, left, out))
             return true;
-    } while (dwarf_siblingof(&die, &die) == 0);
+    } while (*left && --*left && dwarf_siblingof(&die, &die) == 0);
     return false;
 }
 
@@ -314,7 +316,8 @@ static bool at_entry(void *ctx, unsigned reg, uint64_t *value)
     if (!p || !p->has_function)
         return false;
     if (!p->site_tried) {
-        p->has_site = find_site(&p->function, p->at + 1, 0, &p->site);
+        unsigned left = ENTRIES_MAX;
+        p->has_site = find_site(&p->function, p->at + 1, 0, &left, &p->site);
         p->site_tried = true;
     }
     caller = *p;
