@@ -69,8 +69,10 @@ static struct rf_moperand operand(const cs_x86_op *o, uint64_t next)
         r.index = reg_number(o->mem.index);
         r.scale = (unsigned char)o->mem.scale;
         r.disp = rip ? (int64_t)(next + (uint64_t)o->mem.disp) : o->mem.disp;
-        /* A vector register as index (gathers) is no address that could be followed: as if behind a segment. */
-        r.segment = o->mem.segment != X86_REG_INVALID || (o->mem.index != X86_REG_INVALID && r.index == M_NO_REG);
+        /* A vector register as index (gathers), and what else is no general register, make no address that could be
+         * followed: as if behind a segment. */
+        r.segment = o->mem.segment != X86_REG_INVALID || (o->mem.index != X86_REG_INVALID && r.index == M_NO_REG) ||
+                    (o->mem.base != X86_REG_INVALID && !rip && r.base == M_NO_REG);
     }
     return r;
 }

@@ -71,12 +71,18 @@ static bool in_frame(const struct rf_value *a)
     return a->summed && a->n == 1 && a->t[0].sym == RF_RSP && a->t[0].coef == 1;
 }
 
+/* Offsets from the entry rsp may be negative: the sums of these wrap. */
+static bool overlap(uint64_t a, unsigned a_size, uint64_t b, unsigned b_size)
+{
+    return b - a < a_size || a - b < b_size;
+}
+
 /* False when there is no room: what is read from there later would be out of date. */
 static bool put(struct store *v, unsigned *n, unsigned max, uint64_t at, unsigned size, const struct rf_value *value)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < *n; i++)
-        if (v[i].at + v[i].size <= at || at + size <= v[i].at)
+        if (!overlap(v[i].at, v[i].size, at, size))
             v[kept++] = v[i];
     *n = kept;
     if (kept == max)
@@ -120,7 +126,7 @@ static int written(const struct store *v, unsigned n, uint64_t at, unsigned size
             *out = rf_value_cut(&v[i].v, size);
             return 1;
         }
-        if (v[i].at < at + size && at < v[i].at + v[i].size)
+        if (overlap(v[i].at, v[i].size, at, size))
             return -1;
     }
     return 0;

@@ -186,6 +186,16 @@ static void a_fetch_before_the_start_enters_its_handler(void **state)
     end(&x);
 }
 
+static void what_was_pushed_last_is_popped(void **state)
+{
+    (void)state;
+    /* push %r12; pop %rax; push %r13; pop %rcx; movslq %ecx,%rcx: the same place below the frame, twice */
+    struct rf_slot s = SITE(CALL "\x41\x54\x58\x41\x55\x59\x48\x63\xc9" NEXT);
+    assert_int_equal(s.kind, RF_SLOT_PLACE);
+    assert_int_equal(s.n, 1);
+    assert_place(&s.place[0], false, RF_R13, true, 0);
+}
+
 /* push %rbp; mov %rsp,%rbp; push %rbx; sub $0x38,%rsp: rbp is rsp + 0x40 */
 #define PROLOGUE "\x55\x48\x89\xe5\x53\x48\x83\xec\x38"
 /* movslq -0x14(%rbp),%rcx; mov -0x20(%rbp),%r8; movzbl (%r8,%rcx,1),%eax */
@@ -351,6 +361,7 @@ int main(void)
         cmocka_unit_test(a_word_that_was_overwritten_is_another),
         cmocka_unit_test(known_numbers_decide_conditions),
         cmocka_unit_test(a_fetch_before_the_start_enters_its_handler),
+        cmocka_unit_test(what_was_pushed_last_is_popped),
         cmocka_unit_test(without_optimisation_it_is_found_by_the_frame_pointer),
         cmocka_unit_test(a_frame_that_moves_is_not_followed),
         cmocka_unit_test(what_a_call_returns_can_be_the_base),
