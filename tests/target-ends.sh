@@ -17,7 +17,7 @@ ends exec 'exec'
 kill -0 "$target" || fail "the executed program did not survive"
 
 fake ratio
-(sleep 1; kill -KILL "$target") &
+(burn 500; kill -KILL "$target") &
 rfprof -d 20 -r 500 --max-stop 100 -o "$scratch/out.tsv"
 expect_status 0 "killed"
 grep -qiE 'exited|ended|killed' "$scratch/err" || { cat "$scratch/err"; fail "killed: no line that says so"; }
