@@ -68,7 +68,9 @@ int64_t rf_sites_element(const struct rf_sites *t, const struct rf_asking *a)
         if (t->v[i].right[k] < t->v[i].seen - t->v[i].seen / EXCEPTIONS)
             continue;
         int64_t e = suppose(a, k);
-        if (e < 0 || (element >= 0 && e != element))
+        if (e < 0)
+            continue; /* what finds no element here was right by chance */
+        if (element >= 0 && e != element)
             return -1;
         element = e;
     }

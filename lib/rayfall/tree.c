@@ -383,9 +383,25 @@ static bool in_register(const struct chain *ch, size_t k, uint64_t node)
     return false;
 }
 
+/* Does the frame hold another form of the same parent, on another line, just as well? One of the two is from before. */
+static bool rivalled(const struct chain *ch, size_t k, const struct rf_form *chosen, const struct rf_form *parent)
+{
+    int score = 0;
+    for (size_t i = 0; i < ch->count[k]; i++)
+        if (ch->c[k][i].form.node == chosen->node)
+            score = ch->c[k][i].score;
+    for (size_t i = 0; i < ch->count[k]; i++) {
+        const struct candidate *c = &ch->c[k][i];
+        if (c->score >= score && c->form.node != chosen->node && c->form.span.line != chosen->span.line &&
+            inside(parent, &c->form, 1))
+            return true;
+    }
+    return false;
+}
+
 /* The innermost frame holds least of its form, and most from before. What its caller waits for goes before what it
  * holds; when that is a name or a number, it is at no form of its own. Where that is not known either, only what is in
- * a register counts, or what a builtin below it speaks for. */
+ * a register counts, or what a builtin below it speaks for and for nothing else. */
 static void settle_innermost(const struct chain *ch, struct rf_form *out)
 {
     size_t k = ch->n - 1;
@@ -401,7 +417,8 @@ static void settle_innermost(const struct chain *ch, struct rf_form *out)
     if (!asking(ch, k, &out[k - 1], &a))
         return;
     int64_t i = rf_sites_element(ch->t->sites, &a);
-    if (i < 0 && !builtin_below(ch, k) && !in_register(ch, k, out[k].node))
+    bool spoken_for = builtin_below(ch, k) && !rivalled(ch, k, &out[k], &out[k - 1]);
+    if (i < 0 && !spoken_for && !in_register(ch, k, out[k].node))
         out[k] = (struct rf_form){0};
     if (i < 0 || !rf_read_u64(ch->t->m, a.elements + 8 * (uint64_t)i, &node) || node == out[k].node)
         return;

@@ -290,6 +290,41 @@ static void what_the_caller_has_in_a_register_is_the_callers(void **state)
     is_at(x, 0, H);
 }
 
+static void what_was_right_by_chance_does_not_speak(void **state)
+{
+    struct fixture *x = *state;
+    /* A call for the first argument only; a register happened to say so, too. */
+    hold(x, 3, RF_RBX, x->node[DO]);
+    hold(x, 3, RF_R14, 0);
+    for (unsigned i = 0; i < 40; i++) {
+        hold(x, 2, RF_RBX, x->node[F]);
+        hold(x, 1, RF_RBX, x->node[G1]);
+        decode(x, 3, 1);
+    }
+    hold(x, 3, RF_R14, 4711);
+    x->frame[1].fn.name = "ray_release";
+    x->frame[2].known = 0;
+    decode(x, 3, 2);
+    is_at(x, 1, F);
+    hold(x, 3, RF_R14, 1); /* but here it may be right */
+    decode(x, 3, 2);
+    assert_null(x->out[1].source);
+}
+
+static void of_two_that_are_as_likely_it_is_neither(void **state)
+{
+    struct fixture *x = *state;
+    hold(x, 2, RF_RBX, x->node[F]);
+    x->stack[FRAME_WORDS + 5] = x->node[G2];
+    x->stack[FRAME_WORDS + 6] = x->node[G1];
+    decode(x, 2, 1);
+    is_at(x, 0, F);
+    assert_null(x->out[1].source);
+    x->stack[FRAME_WORDS + 1] = x->node[G1]; /* a better place */
+    decode(x, 2, 1);
+    is_at(x, 1, G1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +339,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_supposition_that_failed_is_not_used, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(two_words_from_before_do_not_outdo_a_register, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(what_the_caller_has_in_a_register_is_the_callers, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(what_was_right_by_chance_does_not_speak, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(of_two_that_are_as_likely_it_is_neither, open_fixture, close_fixture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
