@@ -35,8 +35,8 @@ enum rf_status rf_engine_open(struct rf_engine **out, const struct rf_process *p
  * until the next tick. RF_PERMISSION when attaching is not allowed; threads that merely could not be
  * taken are counted in the stats, not errors. */
 enum rf_status rf_engine_tick(struct rf_engine *e, struct rf_snapshot *const **out, size_t *n, struct rf_error *err);
-/* So far apart are the ticks that follow: by that the engine knows which one is late, and spreads the time that it would
- * stand for over the samples that follow (late.h). Until then none is. */
+/* So far apart are the ticks that follow: by that the engine knows which one is late, and spreads the time that it
+ * would stand for over the samples that follow (late.h). Until then none is. */
 void rf_engine_expect(struct rf_engine *e, uint64_t period_ns);
 /* Wall clock: from now on sleeping threads are sampled too. Each is stopped once and then let be for as long as it
  * sleeps: after a tick rf_engine_asleep lists those that still are where their last snapshot found them. */
