@@ -96,8 +96,9 @@ enum rf_status launch_go(struct launch *l, struct rf_error *err)
     return RF_TARGET;
 }
 
-/* A handler finds its program nowhere else. */
+/* A handler finds these nowhere else. */
 static volatile int passed_to = -1;
+static const volatile sig_atomic_t *may_end;
 
 static bool has_ended(int pidfd)
 {
@@ -110,20 +111,23 @@ static void pass_on(int number, siginfo_t *from, void *context)
     (void)context;
     int saved = errno;
     if (has_ended(passed_to)) {
-        signal(number, SIG_DFL);
-        raise(number);
+        if (*may_end) {
+            signal(number, SIG_DFL);
+            raise(number);
+        }
     } else if (from->si_code <= 0) { /* SI_USER, SI_QUEUE, SI_TKILL; the kernel's are above (sigaction(2)) */
         syscall(SYS_pidfd_send_signal, passed_to, number, NULL, 0);
     }
     errno = saved;
 }
 
-void launch_pass_on(const struct launch *l, const sigset_t *signals)
+void launch_pass_on(const struct launch *l, const sigset_t *signals, const volatile sig_atomic_t *written)
 {
     struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
     if (l->pidfd < 0)
         return;
     passed_to = l->pidfd;
+    may_end = written;
     for (int s = 1; s < NSIG; s++)
         if (sigismember(signals, s) == 1)
             sigaction(s, &action, NULL);

@@ -29,8 +29,9 @@ enum rf_status launch_prepare(struct launch *l, char *const *command, struct rf_
 enum rf_status launch_go(struct launch *l, struct rf_error *err);
 /* From here on these signals, which are blocked, are for the program to decide about, whatever we are doing: those that
  * were sent to us alone are passed on, those of the terminal, or of its end, have reached it too. Once it has ended
- * they do to us what they do by default. For one program at a time. */
-void launch_pass_on(const struct launch *l, const sigset_t *signals);
+ * they do nothing until *written, which must outlive us, is not 0: the profile is about to be written anyway. Then they
+ * do to us what they do by default. For one program at a time. */
+void launch_pass_on(const struct launch *l, const sigset_t *signals, const volatile sig_atomic_t *written);
 /* Waits for the end of the program. Returns its exit status, or 128 and the number of the signal that ended it. Where
  * the program was not started, the child is ended, and l->code is what comes back. */
 int launch_wait(struct launch *l);

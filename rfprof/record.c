@@ -16,7 +16,7 @@ static enum rf_status go(void *ctx, struct rf_error *err)
 {
     struct launched *l = ctx;
     enum rf_status status = launch_go(&l->launch, err);
-    launch_pass_on(&l->launch, &l->recording->ending);
+    launch_pass_on(&l->launch, &l->recording->ending, &l->recording->written);
     return status;
 }
 

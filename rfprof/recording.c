@@ -258,16 +258,18 @@ static void tell_beginning(const struct recording *r)
     }
 }
 
-/* One that has arrived by now asked for the end that there is. */
+/* One that has arrived by now asked for the end that there is. Also where `opened` has unblocked them. */
 static void let_signals_end(struct recording *r)
 {
+    r->written = 1;
     while (signals_next(r->signals))
         ;
     sigprocmask(SIG_UNBLOCK, &r->ending, NULL);
 }
 
 /* Renders everything, lets go of the target, writes everything. A FIFO may have no reader, and a pipe one that does not
- * read: by then the files are written, and a signal ends the program as it always does. */
+ * read: by then the files are written, and a signal ends the program as it always does. Before that it does only where
+ * the user has asked for the end already (asked_to_end). */
 static enum rf_status finish(struct recording *r, struct rf_error *err)
 {
     struct looks looks;
@@ -457,6 +459,7 @@ int recording_run(struct recording *r)
     r->signals = -1;
     r->progress = !o->quiet && !r->starting && !r->background && isatty(STDERR_FILENO);
     enum rf_status status = record(r, &err);
+    let_signals_end(r); /* not so yet where it failed */
     group_close(&r->group);
     for (size_t i = 0; i < r->n_outputs; i++)
         output_free(&r->output[i]);

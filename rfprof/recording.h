@@ -56,6 +56,8 @@ struct recording {
      * handle them all. */
     sigset_t ending;
     int signals; /* signalfd(2) for them and SIGUSR1 */
+    /* The files are complete, or never will be: signals may end the program. For a handler to read. */
+    volatile sig_atomic_t written;
     uint64_t begin_ns, end_ns, first_tick_ns;
     bool progress; /* stderr is a terminal */
     /* Of a process that was starting: it ended, and its runtime was not up yet. To be reported by the caller, who knows
