@@ -200,6 +200,12 @@ int control_accept(int listener, struct control_message *m, int fd[2])
     return -1;
 }
 
+bool control_is_awaited(int connection)
+{
+    struct pollfd gone = {.fd = connection}; /* POLLHUP is told unasked */
+    return poll(&gone, 1, 0) == 0;
+}
+
 void control_answer(int connection, int code)
 {
     unsigned char byte = (unsigned char)code;
@@ -207,15 +213,17 @@ void control_answer(int connection, int code)
         return; /* who asked has gone */
 }
 
-int control_connect(const struct control_place *p)
+int control_connect(const struct control_place *p, bool waits)
 {
     struct sockaddr_un at;
-    int fd = p->folder_fd >= 0 && address(p, &at) ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0) : -1;
+    int type = SOCK_SEQPACKET | SOCK_CLOEXEC | (waits ? 0 : SOCK_NONBLOCK);
+    int fd = p->folder_fd >= 0 && address(p, &at) ? socket(AF_UNIX, type, 0) : -1;
     if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof at) < 0) {
+        int why = errno;
         close(fd);
-        return -1;
+        return why == EAGAIN ? CONTROL_SILENT : CONTROL_GONE;
     }
-    return fd;
+    return fd >= 0 ? fd : CONTROL_GONE;
 }
 
 int control_ask(int connection, const struct control_message *m, int at_most_ms)

@@ -51,11 +51,14 @@ int control_listen(const struct control_place *p, struct rf_error *err);
 /* The next who has a wish: a connection to answer on, *fd[0] and *fd[1] its stdout and stderr. -1: nobody, or somebody
  * who may not, or makes no sense. */
 int control_accept(int listener, struct control_message *m, int fd[2]);
+/* Does who asked on the connection still wait for the answer? */
+bool control_is_awaited(int connection);
 void control_answer(int connection, int code);
 
-/* For the others. -1: nobody listens. */
-int control_connect(const struct control_place *p);
 enum { CONTROL_GONE = -1, CONTROL_SILENT = -2 };
+/* For the others. CONTROL_GONE: nobody listens. CONTROL_SILENT: who does has not accepted those that came before us, as
+ * many as may wait; with `waits` we wait for that. */
+int control_connect(const struct control_place *p, bool waits);
 /* Sends the wish with our stdout and stderr, and waits for the answer: the exit code; CONTROL_GONE when the recorder
  * ended without one, CONTROL_SILENT when there was none within so many milliseconds (-1: any). */
 int control_ask(int connection, const struct control_message *m, int at_most_ms);

@@ -64,6 +64,12 @@ static enum watch_result serve(void *ctx)
     if (connection < 0)
         return WATCH_RESTS;
     bool stop = m.wish == CONTROL_STOP, same = !strcmp(m.owner, c->owner);
+    if (!stop && !control_is_awaited(connection)) { /* no longer: it gave up, and nobody would record */
+        close(fd[0]);
+        close(fd[1]);
+        close(connection);
+        return WATCH_GOES_ON;
+    }
     c->connection = connection;
     if (stop || same)
         c->options.quiet = m.quiet != 0;
@@ -105,9 +111,15 @@ static enum rf_status end_earlier(const struct recorder *c, struct rf_error *err
 {
     struct control_message m = {.wish = CONTROL_TAKE_OVER, .quiet = c->options.quiet};
     memcpy(m.owner, c->owner, sizeof m.owner);
-    int earlier = control_connect(&c->place);
-    if (earlier < 0)
+    int earlier = control_connect(&c->place, false);
+    if (earlier == CONTROL_GONE)
         return RF_OK;
+    if (earlier == CONTROL_SILENT) { /* who it is, the kernel tells on a connection only */
+        rf_fail(err, RF_FAILURE, 0, "the earlier recorder of %d does not answer, nor did it answer earlier starts",
+                c->options.pid);
+        rf_hint(err, "those named its process: kill -CONT lets it go on where it is stopped, kill -KILL ends it");
+        return RF_FAILURE;
+    }
     int answer = control_ask(earlier, &m, HAND_OVER_MS), its = control_recorder(earlier);
     close(earlier);
     if (answer != CONTROL_SILENT)

@@ -40,7 +40,7 @@ int verb_stop(const struct options *o, uint64_t started_ns)
     /* One that is just ending by itself no longer answers, and then has left what it had. */
     for (unsigned look = 0; look < 2 && code < 0; look++) {
         code = remains_tell(&p, taken);
-        int recorder = code < 0 ? control_connect(&p) : -1;
+        int recorder = code < 0 ? control_connect(&p, true) : -1;
         if (recorder >= 0) {
             code = control_ask(recorder, &m, -1);
             close(recorder);

@@ -1,6 +1,7 @@
 #!/bin/bash
-# A recorder that is stopped is not replaced by a second one beside it. One that cannot accept a connection, for want of
-# descriptors, does not use up a CPU, and answers when it can.
+# A recorder that is stopped is not replaced by a second one beside it, nor does it end for one that has given up; a start
+# does not wait for ever behind others that gave up. One that cannot accept a connection, for want of descriptors, does
+# not use up a CPU, and answers when it can.
 . "$(dirname "$0")/fake.bash"
 command -v prlimit >/dev/null || skip "there is no prlimit"
 
@@ -17,11 +18,21 @@ kill -STOP "$recorder"
 expect_exit 1 "$RFPROF" start -p "$target" -o "$scratch/b.tsv"
 says "process $recorder, does not answer"
 [ ! -e "$scratch/b.tsv" ] || fail "the second one has recorded"
+listener=$(find /run/rfprof "/tmp/rfprof-$UID" "${XDG_RUNTIME_DIR:-/tmp}/rfprof" -name "$target-*.sock" 2>/dev/null | sort -u)
+python3 - "$listener" <<'END' || fail "the queue of $listener is not full"
+import socket, sys
+for _ in range(1000):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
+    try:
+        s.connect(sys.argv[1])
+    except BlockingIOError:
+        sys.exit(0)
+sys.exit(1)
+END
+expect_exit 1 timeout 30 "$RFPROF" start -p "$target" -o "$scratch/b.tsv"
+says "does not answer, nor did it answer earlier starts"
 kill -CONT "$recorder"
-for _ in $(seq 100); do
-    [ ! -s "$scratch/a.tsv" ] || break # it was asked to end, and does
-    sleep 0.05
-done
+expect_exit 0 "$RFPROF" stop -p "$target"
 is_tsv "$scratch/a.tsv"
 
 start_recorder "$scratch/c.tsv"
