@@ -7,7 +7,14 @@
 target=$!
 started+=("$target")
 wait_busy "$target" || fail "the target does not run"
-"$B/fixtures/sampler" -p "$target" -r 1000 -d 4 >"$scratch/stats" || fail "the sampler failed"
+"$B/fixtures/sampler" -p "$target" -r 1000 -d 4 >"$scratch/stats" &
+sampler=$!
+started+=("$sampler")
+sleep 1
+kill -STOP "$sampler" # what runs while no tick is taken counts as well
+sleep 0.3
+kill -CONT "$sampler"
+wait "$sampler" || fail "the sampler failed"
 python3 - "$scratch/stats" <<'END' || fail "$(cat "$scratch/stats")"
 import json, sys
 s = json.load(open(sys.argv[1]))

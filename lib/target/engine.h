@@ -71,10 +71,11 @@ bool rf_engine_looked(const struct rf_engine *e, size_t i, struct rf_looked *out
 
 /* What is in no sample yet. */
 struct rf_engine_rest {
-    uint64_t pending_ns; /* CPU time that the threads have used since their last samples */
-    uint64_t wall_ns;    /* wall-clock time since then, of all */
-    uint64_t delay_ns;   /* for which they waited for a CPU since the engine was opened, of those that are left */
-    bool changed;        /* threads have come or gone since the engine was opened */
+    uint64_t
+        pending_ns;    /* CPU time that the threads have used since their last samples, and what was put off (late.h) */
+    uint64_t wall_ns;  /* wall-clock time since then, of all */
+    uint64_t delay_ns; /* for which they waited for a CPU since the engine was opened, of those that are left */
+    bool changed;      /* threads have come or gone since the engine was opened */
 };
 struct rf_engine_rest rf_engine_rest(struct rf_engine *e);
 /* Lets everything go; no thread stays stopped or traced. */

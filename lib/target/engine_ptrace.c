@@ -277,6 +277,7 @@ static void sleeps_on(struct rf_engine *e, struct rf_thread *t)
 {
     e->asleep[e->n_asleep++] = (struct rf_asleep){t->tid, e->tick_ns, e->tick_ns - t->sampled_ns, t->sleep.mark};
     t->sampled_ns = e->tick_ns;
+    t->put_off.seen_ns = e->late.total_ns; /* where it was in the gap is known */
     e->stats.samples++;
 }
 

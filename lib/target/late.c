@@ -3,8 +3,9 @@
 
 enum {
     ORDINARY = 2, /* two instants of neighbouring periods are at most two periods apart (ticker.h) */
-    SHARES = 4,   /* of what is put off a sample gets so large a part, or as much as an ordinary gap */
-    MEMORY = 16,  /* gaps of which the average is */
+    SHARES = 64,  /* of what is put off a sample gets so large a part, or as much as an ordinary gap */
+    MEMORY = 16,  /* gaps of which the average is, */
+    OUTLIER = 4,  /* none of them counted as more than so many averages: one stop of 10 s is not how the machine is */
 };
 
 void rf_late_expect(struct rf_late *l, uint64_t period_ns)
@@ -17,7 +18,9 @@ void rf_late_tick(struct rf_late *l, uint64_t now_ns)
     uint64_t gap = l->last_ns && now_ns > l->last_ns ? now_ns - l->last_ns : 0;
     if (l->gap_ns && gap > ORDINARY * l->gap_ns)
         l->total_ns += gap - ORDINARY * l->gap_ns;
-    if (l->gap_ns && gap)
+    if (gap > OUTLIER * l->gap_ns)
+        gap = OUTLIER * l->gap_ns;
+    if (gap)
         l->gap_ns = l->gap_ns - l->gap_ns / MEMORY + gap / MEMORY;
     l->last_ns = now_ns;
 }

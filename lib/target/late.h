@@ -15,7 +15,10 @@ struct rf_late {       /* of all ticks */
     uint64_t total_ns; /* by which ticks came later than usual, in all */
 };
 
-struct rf_put_off {   /* of one thread */
+/* Of one thread. Lateness counts from its last sample on: of one that slept meanwhile and ran later some time is put
+ * off that need not be, which does no harm, while one that ran in the gap and was then seen asleep must not have it in
+ * one sample. */
+struct rf_put_off {
     uint64_t seen_ns; /* rf_late.total_ns at its last sample, or when it was first seen */
     uint64_t ns;      /* not given to a sample yet */
 };

@@ -53,8 +53,8 @@ struct rf_snapshot {
     pid_t tid;
     bool main_thread;   /* tid == pid */
     uint64_t time_ns;   /* CLOCK_MONOTONIC when it was held */
-    uint64_t weight_ns; /* CPU time that the thread was charged since its last snapshot; wall-clock time, if sleeping
-                         * threads are asked for */
+    uint64_t weight_ns; /* CPU time that the thread was charged since its last snapshot, but for what late ticks put off
+                         * (late.h); wall-clock time, if sleeping threads are asked for */
     uint64_t reg[RF_REGS];
     uint64_t fs_base;
     char state;      /* its letter in proc(5) before it was held, where each thread is sampled once; else 0 */

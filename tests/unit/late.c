@@ -44,8 +44,29 @@ static void a_late_tick_is_spread_over_the_next_samples(void **state)
     }
     assert_int_equal(sum, now - MS);
     assert_int_equal(p.ns, 0);
-    assert_in_range(most, 2 * PERIOD, 5 * PERIOD);
-    assert_in_range(samples, 5, 12);
+    assert_in_range(most, 2 * PERIOD, 2 * PERIOD + MS);
+    assert_in_range(samples, 10, 20);
+}
+
+static void a_pause_of_ten_seconds_is_no_single_sample_and_not_how_the_machine_is(void **state)
+{
+    (void)state;
+    struct rf_late l = {0};
+    struct rf_put_off p = {0};
+    rf_late_expect(&l, PERIOD);
+    uint64_t now = MS, most = 0, sum = 0;
+    rf_late_tick(&l, now);
+    for (unsigned i = 0; i < 1500; i++) {
+        uint64_t gap = i == 3 ? (uint64_t)10000 * MS : PERIOD;
+        now += gap;
+        rf_late_tick(&l, now);
+        uint64_t weight = rf_late_weight(&l, &p, gap);
+        sum += weight;
+        most = weight > most ? weight : most;
+        assert_in_range(l.gap_ns, PERIOD - 1000, 2 * PERIOD);
+    }
+    assert_int_equal(sum, now - MS);
+    assert_in_range(most, 100 * MS, 200 * MS);
 }
 
 static void what_slept_meanwhile_is_not_touched(void **state)
@@ -77,7 +98,7 @@ static void a_machine_on_which_all_are_late_does_not_run_up_a_debt(void **state)
         rf_late_weight(&l, &p, gap);
     }
     assert_in_range(l.gap_ns, 50 * MS, 70 * MS);
-    assert_in_range(p.ns, 0, 60 * MS);
+    assert_in_range(p.ns, 0, 120 * MS);
 }
 
 int main(void)
@@ -85,6 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_time_a_sample_has_what_was_used),
         cmocka_unit_test(a_late_tick_is_spread_over_the_next_samples),
+        cmocka_unit_test(a_pause_of_ten_seconds_is_no_single_sample_and_not_how_the_machine_is),
         cmocka_unit_test(what_slept_meanwhile_is_not_touched),
         cmocka_unit_test(a_machine_on_which_all_are_late_does_not_run_up_a_debt),
     };
