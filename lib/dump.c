@@ -311,7 +311,7 @@ static enum rf_status look_at_all(struct dumping *d, struct rf_error *err)
         if (status == RF_OK)
             see_all(d, v, n);
         if (!rf_process_alive(d->process))
-            return rf_fail(err, RF_TARGET, 0, "%d (%s) ended meanwhile", (int)d->process->pid, d->process->comm);
+            return rf_fail_ended(d->process, err);
     }
     for (size_t i = 0; rf_engine_looked(d->engine, i, &looked); i++) {
         struct rf_dump_thread *t = thread_of(d, looked.tid);

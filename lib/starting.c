@@ -40,7 +40,7 @@ enum rf_status rf_starting_find(struct rf_images **images, struct rf_runtime *rt
 {
     enum rf_status status = find(images, rt, p, layout, err);
     if (status != RF_OK && !rf_process_alive(p)) /* whatever could not be read */
-        status = rf_fail(err, RF_TARGET, 0, "%d (%s) ended meanwhile", (int)p->pid, p->comm);
+        status = rf_fail_ended(p, err);
     return status;
 }
 

@@ -186,8 +186,7 @@ enum { ANY_VERB = -1 };
 
 static const struct option_row rows[] = {
     {'p', "pid", "PID", "the process to sample, decimal or 0x hex; record takes several: PID,PID",
-     FOR_RECORDING | FOR_STOP | FOR_TOP | FOR_CHECK | FOR_DUMP, take_pid,
-     "a process id, decimal or 0x hex; of several 8 at most", NULL, 0},
+     FOR_RECORDING | FOR_STOP | FOR_TOP | FOR_CHECK | FOR_DUMP, take_pid, "a process id, decimal or 0x hex", NULL, 0},
     {'d', "duration", "SEC", "how long, fractions allowed (default: until Ctrl-C or the target ends)",
      FOR_RECORDING | FOR_TOP, take_duration, "seconds, more than 0", NULL, 0},
     {'r', "rate", "HZ", "samples per second and thread, 1 to 10000 (default 100)", FOR_RECORDING | FOR_TOP, take_rate,
@@ -275,9 +274,11 @@ static void describe(struct option *longs, char *shorts)
 }
 
 /* What an option's argument should be. */
-static void expected(const struct option_row *row, char *to, size_t size)
+static void expected(const struct option_row *row, unsigned verb, char *to, size_t size)
 {
     size_t used = (size_t)snprintf(to, size, "%s", row->expects);
+    if (row->take == take_pid && verb == FOR_RECORD)
+        used += (size_t)snprintf(to + used, size - used, "; of several %d at most", PIDS_MAX);
     const struct rf_choice *c = row->choices ? row->choices() : NULL;
     for (size_t i = 0; c && c[i].name && used < size; i++)
         used += (size_t)snprintf(to + used, size - used, "%s%s", i ? ", " : " ", c[i].name);
@@ -298,12 +299,12 @@ static int refuse_foreign(const struct option_row *row, const char *verb_name)
 }
 
 /* The option that getopt_long(3) just refused, as the user wrote it. */
-static int refuse(int why, char **argv)
+static int refuse(int why, unsigned verb, char **argv)
 {
     const struct option_row *row = row_of(optopt);
     char what[128];
     if (why == ':' && row) {
-        expected(row, what, sizeof what);
+        expected(row, verb, what, sizeof what);
         return complain_usage("--%s needs an argument: %s", row->name, what);
     }
     if (optopt && !row)
@@ -367,14 +368,14 @@ int options_parse(struct options *o, unsigned verb, const char *verb_name, int a
     int letter;
     while ((letter = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
         if (letter == '?' || letter == ':')
-            return refuse(letter, argv);
+            return refuse(letter, verb, argv);
         const struct option_row *row = row_of(letter);
         if (!(row->verbs & verb))
             return refuse_foreign(row, verb_name);
         if (!row->take) {
             *(bool *)((char *)o + row->flag) = true;
         } else if (!row->take(o, optarg)) {
-            expected(row, what, sizeof what);
+            expected(row, verb, what, sizeof what);
             return complain_usage("--%s '%s': expected %s", row->name, optarg, what);
         }
     }

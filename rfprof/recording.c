@@ -290,8 +290,8 @@ static enum rf_status finish(struct recording *r, struct rf_error *err)
     if (outputs_write_streams(r->output, r->n_outputs, &unwritten) != RF_OK && status == RF_OK) {
         *err = unwritten;
         status = unwritten.status;
-        if (!r->options->n_outputs && r->unwritten && r->unwritten(r->ctx, r->output[0].bytes, r->output[0].n))
-            rf_hint(err, "it is kept: another rfprof stop tries again");
+        if (!r->options->n_outputs && r->unwritten)
+            r->unwritten(r->ctx, r->output[0].bytes, r->output[0].n, err);
     }
     return status;
 }

@@ -45,8 +45,9 @@ struct recording {
     enum rf_status (*opened)(void *ctx, struct rf_error *err);
     void (*begun)(void *ctx); /* the first tick was taken, whether it found something running or not */
     void (*ended)(void *ctx); /* the last tick was taken; nothing has been said or written about it yet */
-    /* stdout, which is the only output, could not be written: true where the caller keeps what it was to get. */
-    bool (*unwritten)(void *ctx, const char *bytes, size_t n);
+    /* stdout, which is the only output, could not be written. Where the caller keeps what it was to get, he says so in
+     * a hint. */
+    void (*unwritten)(void *ctx, const char *bytes, size_t n, struct rf_error *err);
 
     /* The rest is recording.c's. */
     struct group group;

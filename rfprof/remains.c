@@ -77,15 +77,21 @@ static bool make_file(const char *path, const char *bytes, size_t n)
     return false;
 }
 
-bool remains_keep(const struct control_place *p, const char *kind, const char *bytes, size_t n)
+static void hint_kept(struct rf_error *err)
+{
+    rf_hint(err, "it is kept: another rfprof stop tries again");
+}
+
+void remains_keep(const struct control_place *p, const char *kind, const char *bytes, size_t n, struct rf_error *err)
 {
     struct paths to = paths_of(p, kind);
     if (make_file(to.output, bytes, n) && make_file(to.unfinished, "  0\n", CODE_SIZE) &&
-        rename(to.unfinished, to.text) == 0)
-        return true;
+        rename(to.unfinished, to.text) == 0) {
+        hint_kept(err);
+        return;
+    }
     unlink(to.unfinished);
     unlink(to.output);
-    return false;
 }
 
 /* 0, or the errno. A reader that left has all that it wants. */
@@ -122,7 +128,7 @@ int remains_tell(const struct control_place *p, const char *kind)
         struct rf_error err;
         errnum = errnum ? errnum : unsaid;
         rf_fail(&err, RF_FAILURE, errnum, "cannot pass on what was recorded: %s", strerror(errnum));
-        rf_hint(&err, "it is kept: another rfprof stop tries again");
+        hint_kept(&err);
         return complain(&err);
     }
     remains_remove(p, kind);

@@ -16,8 +16,8 @@ void remains_taken_kind(const char *owner, char *to, size_t size);
 bool remains_begin(const struct control_place *p, const char *kind);
 /* All is said: only now can it be found. */
 void remains_end(const struct control_place *p, const char *kind, int code);
-/* Puts there what somebody who asked could not be given, for the next who asks. */
-bool remains_keep(const struct control_place *p, const char *kind, const char *bytes, size_t n);
+/* Puts there what somebody who asked could not be given, for the next who asks, and says so in a hint. */
+void remains_keep(const struct control_place *p, const char *kind, const char *bytes, size_t n, struct rf_error *err);
 /* Says it all again, on our stdout and stderr, and removes it. Returns the exit code; -1 when there is nothing. */
 int remains_tell(const struct control_place *p, const char *kind);
 void remains_remove(const struct control_place *p, const char *kind);

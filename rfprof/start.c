@@ -157,10 +157,11 @@ static enum rf_status take_over(void *ctx, struct rf_error *err)
     return status;
 }
 
-static bool keep_unwritten(void *ctx, const char *bytes, size_t n)
+static void keep_unwritten(void *ctx, const char *bytes, size_t n, struct rf_error *err)
 {
     const struct recorder *c = ctx;
-    return c->end == STOPPED && remains_keep(&c->place, REMAINS_ENDED, bytes, n);
+    if (c->end == STOPPED)
+        remains_keep(&c->place, REMAINS_ENDED, bytes, n, err);
 }
 
 static void begun(void *ctx)

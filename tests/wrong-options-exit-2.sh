@@ -21,6 +21,7 @@ wrong "max-stop '101'" -p 1 --max-stop 101
 wrong "pid '0'" -p 0
 wrong "pid 'me'" -p me
 wrong 'of several 8 at most' -p 1,2,3,4,5,6,7,8,9
+wrong 'decimal or 0x hex$' stop -p 1,2,3,4,5,6,7,8,9
 wrong "pid '99999999999'" -p 99999999999
 wrong "format 'xml': expected one of table, tsv, folded" -p 1 -f xml
 wrong "output 'a.tsv'" -p 1 -o a.tsv -o a.tsv

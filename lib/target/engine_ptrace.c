@@ -394,7 +394,7 @@ enum rf_status rf_engine_open(struct rf_engine **out, const struct rf_process *p
     if (!rf_threads_open(&e->watch.threads, p) || !rf_threads_refresh(&e->watch.threads, &born))
         status = rf_process_alive(p) ? rf_fail(err, RF_FAILURE, errno, "cannot list the threads of %d: %s", (int)p->pid,
                                                strerror(errno))
-                                     : rf_fail(err, RF_TARGET, 0, "%d (%s) ended meanwhile", (int)p->pid, p->comm);
+                                     : rf_fail_ended(p, err);
     e->watch.cpu_ns = e->stats.cpu_ns = e->stats.opened_cpu_ns = rf_process_cpu_ns(p);
     /* A seccomp filter forbids ptrace(2) as such; one that is allowed finds that the thread is not its tracee. */
     if (status == RF_OK && rf_raw(SYS_ptrace, PTRACE_PEEKUSER, p->pid, 0, 0, 0, 0) == -EPERM) {

@@ -189,7 +189,12 @@ void rf_process_close(struct rf_process *p)
 bool rf_process_alive(const struct rf_process *p)
 {
     struct pollfd ended = {.fd = p->pidfd, .events = POLLIN};
-    return poll(&ended, 1, 0) == 0;
+    return poll(&ended, 1, 0) <= 0; /* a failure, as by a signal, says nothing */
+}
+
+enum rf_status rf_fail_ended(const struct rf_process *p, struct rf_error *err)
+{
+    return rf_fail(err, RF_TARGET, 0, "%d (%s) ended meanwhile", (int)p->pid, p->comm);
 }
 
 bool rf_process_same_memory(const struct rf_process *p)

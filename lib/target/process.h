@@ -32,6 +32,8 @@ void rf_process_close(struct rf_process *p);
 
 /* False once it has ended. Cheap: one poll of the pidfd. */
 bool rf_process_alive(const struct rf_process *p);
+/* RF_TARGET: it ended while something was wanted of it. */
+enum rf_status rf_fail_ended(const struct rf_process *p, struct rf_error *err);
 /* True when it has the memory that it had at open: then it has executed nothing since. Cheap: one read that fails.
  * False where this cannot be told. */
 bool rf_process_same_memory(const struct rf_process *p);

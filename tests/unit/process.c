@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,11 +80,25 @@ static void without_its_memory_nothing_is_said(void **state)
     assert_false(rf_process_execed(c->process));
 }
 
+/* More descriptors than one may have is an error of poll(2) that can be had at will, unlike EINTR. */
+static void a_failing_poll_is_no_end(void **state)
+{
+    struct child *c = *state;
+    struct rlimit had, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &had), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = had.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    bool alive = rf_process_alive(c->process);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &had), 0);
+    assert_true(alive);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(exec_gives_other_memory, begin, end),
         cmocka_unit_test_setup_teardown(without_its_memory_nothing_is_said, begin, end),
+        cmocka_unit_test_setup_teardown(a_failing_poll_is_no_end, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
