@@ -13,6 +13,6 @@ grep -q '"samples":[1-9]' "$scratch/stats" || fail "no samples: $(cat "$scratch/
 
 # Those that rfprof needs with one thread and a file to write.
 start_fixture ratio
-low() { ulimit -n 40 && exec "$RFPROF" -p "$target" -d 1 -r 200 --max-stop 100 -o "$scratch/x.tsv"; }
+low() (ulimit -n 40 && exec "$RFPROF" -p "$target" -d 1 -r 200 --max-stop 100 -o "$scratch/x.tsv")
 expect_exit 0 low
 is_tsv "$scratch/x.tsv"
