@@ -5,7 +5,8 @@
  * CLONE_VM | CLONE_FILES), is in a session of its own, with every signal blocked, and dies with its creator
  * (PR_SET_PDEATHSIG); at its death the kernel lets go of whatever it traced. Ctrl-Z, SIGSTOP and SIGKILL of our
  * process, at any instant, never reach a hold. A SIGSTOP for the holder itself is undone (SIGCONT) where a job takes
- * long.
+ * long. Between two jobs nobody looks: a holder that is stopped there, while a thread is late to stop (stop.h), leaves
+ * that one traced, and stopped when it does, until the next job has taken long.
  *
  * On a busy machine a tracer that is put off its CPU in a hold makes that milliseconds long. So the holder has a
  * real-time priority (sched(7)) where it is permitted: what it does is short, and it sleeps in between.
