@@ -208,7 +208,8 @@ static bool says_otherwise(Dwarf_Die *enumerator)
     return false;
 }
 
-/* Is there an opcode that has another number than the one we know it by? The enumeration has OP_RET in it. */
+/* Is there an opcode that has another number than the one we know it by? The enumeration has OP_RET in it. Where *left
+ * became 0 not all was looked at, and false says nothing. */
 static bool opcodes_differ(Dwarf_Die *unit, unsigned imports, unsigned *left)
 {
     Dwarf_Die die, enumerator;
@@ -249,7 +250,7 @@ bool rf_layout_from_debug(struct rf_runtime *rt)
     read_vm(rt, &unit);
     read_pool(rt);
     rf_derive_lambda(rt);
-    if (opcodes_differ(&unit, IMPORTS_MAX, &left))
+    if (opcodes_differ(&unit, IMPORTS_MAX, &left) || !left)
         rt->off |= RF_OFF_LINES | RF_OFF_CALLERS;
     return true;
 }

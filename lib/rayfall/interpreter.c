@@ -91,11 +91,11 @@ static const struct rf_lambda *entering(struct rf_interpreter *in, const struct 
 }
 
 /* As long as ip is what the caller goes on with, a function's call of itself may still be under way, or the callee be
- * at the same call. */
+ * at the same call. What was not copied while the thread was held says nothing: by now another call may be there. */
 static uint32_t back(const struct rf_interpreter *in, const struct rf_exec *e)
 {
     struct rf_return last;
-    bool itself = e->rp > 0 && rf_exec_returns(in->m, &in->rt->layout, e, e->rp - 1, 1, &last) &&
+    bool itself = e->rp > 0 && rf_exec_returns(&in->s->memory, &in->rt->layout, e, e->rp - 1, 1, &last) &&
                   (!last.fn || last.fn == e->fn) && last.ip > 0;
     return itself ? (uint32_t)last.ip : 0;
 }

@@ -27,11 +27,12 @@ struct table {
 struct member {
     int64_t key;
     uint64_t value;
-    int32_t in; /* index of the dictionary that it is in; -1: a global */
+    int64_t in; /* index of the dictionary that it is in; -1: a global */
 };
 
 struct members {
-    bool known; /* else read when they are first asked for */
+    bool known;  /* else read when they are first asked for */
+    bool missed; /* something was not found in them: they may be older than it is */
     size_t n;
     struct member v[MEMBERS_MAX];
 };
@@ -41,27 +42,29 @@ struct rf_names {
     uint64_t read_ns, generation;
     bool renewed; /* since the last refresh */
     struct table now, fresh;
-    struct members *members; /* of the dictionaries in `now` */
+    struct members *members, *spare; /* of the dictionaries in `now`; and room for them */
 };
 
 struct rf_names *rf_names_new(const struct rf_runtime *rt)
 {
     struct rf_names *n = calloc(1, sizeof *n);
-    struct members *members = calloc(1, sizeof *members);
-    if (!n || !members) {
-        free(n);
-        free(members);
+    if (!n)
         return NULL;
-    }
     n->rt = rt;
-    n->members = members;
-    return n;
+    n->members = calloc(1, sizeof *n->members);
+    n->spare = calloc(1, sizeof *n->spare);
+    if (n->members && n->spare)
+        return n;
+    rf_names_free(n);
+    return NULL;
 }
 
 void rf_names_free(struct rf_names *n)
 {
-    if (n)
-        free(n->members);
+    if (!n)
+        return;
+    free(n->members);
+    free(n->spare);
     free(n);
 }
 
@@ -83,32 +86,18 @@ void rf_names_renew(struct rf_names *n, const struct rf_memory *live)
     if (n->renewed)
         return;
     n->renewed = true;
-    n->members->known = false;
     if (!read_table(n->rt, live, &n->fresh) || memcmp(&n->fresh, &n->now, sizeof n->now) == 0)
         return;
     n->now = n->fresh;
+    n->members->known = false;
     n->generation++;
-}
-
-void rf_names_refresh(struct rf_names *n, const struct rf_memory *live, uint64_t now_ns)
-{
-    n->renewed = false;
-    if (n->read_ns && now_ns - n->read_ns < REFRESH_NS)
-        return;
-    n->read_ns = now_ns;
-    rf_names_renew(n, live);
-}
-
-uint64_t rf_names_generation(const struct rf_names *n)
-{
-    return n->generation;
 }
 
 static void add_member(struct members *s, const struct rf_memory *live, int64_t key, uint64_t value, size_t in)
 {
     struct rf_obj o;
     if (s->n < MEMBERS_MAX && rf_obj_read(live, value, &o) && (o.type == RAY_DICT || o.type == RAY_LAMBDA))
-        s->v[s->n++] = (struct member){key, value, (int32_t)in};
+        s->v[s->n++] = (struct member){key, value, (int64_t)in};
 }
 
 /* What is in member `in`, if that is a dictionary whose keys are symbols and whose values are any. */
@@ -133,11 +122,11 @@ static void add_members(struct members *s, const struct rf_memory *live, size_t 
     }
 }
 
-static void read_members(const struct rf_names *n, const struct rf_memory *live)
+static void read_members(const struct rf_names *n, const struct rf_memory *live, struct members *s)
 {
-    struct members *s = n->members;
     struct rf_obj o;
     s->known = true;
+    s->missed = false;
     s->n = 0;
     for (size_t i = 0; i < n->now.n && s->n < MEMBERS_MAX; i++)
         if (n->now.user[i] && rf_obj_read(live, n->now.value[i], &o) && o.type == RAY_DICT)
@@ -146,8 +135,37 @@ static void read_members(const struct rf_names *n, const struct rf_memory *live)
         add_members(s, live, i);
 }
 
+/* What was not found may have been put into a dictionary since, which leaves the environment as it was. */
+static void look_again(struct rf_names *n, const struct rf_memory *live)
+{
+    struct members *old = n->members;
+    read_members(n, live, n->spare);
+    if (n->spare->n != old->n || memcmp(n->spare->v, old->v, old->n * sizeof *old->v) != 0)
+        n->generation++;
+    n->members = n->spare;
+    n->spare = old;
+}
+
+void rf_names_refresh(struct rf_names *n, const struct rf_memory *live, uint64_t now_ns)
+{
+    n->renewed = false;
+    if (n->read_ns && now_ns - n->read_ns < REFRESH_NS)
+        return;
+    n->read_ns = now_ns;
+    rf_names_renew(n, live);
+    if (n->members->missed)
+        look_again(n, live);
+    else
+        n->members->known = false;
+}
+
+uint64_t rf_names_generation(const struct rf_names *n)
+{
+    return n->generation;
+}
+
 /* The names on the way to a member, with dots between them. */
-static bool path_of(const struct rf_names *n, const struct rf_memory *live, int32_t at, struct rf_text *out)
+static bool path_of(const struct rf_names *n, const struct rf_memory *live, int64_t at, struct rf_text *out)
 {
     struct rf_text part[PATH_MAX_PARTS];
     size_t parts = 0, size = 0;
@@ -172,10 +190,11 @@ static bool path_of(const struct rf_names *n, const struct rf_memory *live, int3
 static bool find_member(const struct rf_names *n, const struct rf_memory *live, uint64_t addr, struct rf_text *out)
 {
     if (!n->members->known)
-        read_members(n, live);
+        read_members(n, live, n->members);
     for (size_t i = 0; i < n->members->n; i++)
         if (n->members->v[i].value == addr)
-            return path_of(n, live, (int32_t)i, out);
+            return path_of(n, live, (int64_t)i, out);
+    n->members->missed = true;
     return false;
 }
 

@@ -65,11 +65,9 @@ struct words {
     size_t n;
 };
 
-static void add_word(const struct rf_layout *l, struct words *seen, uint64_t w)
+static void add_word(struct words *seen, uint64_t w)
 {
     size_t k = 0;
-    if (!rf_exec_word(l, w))
-        return;
     while (k < seen->n && seen->v[k] != w)
         k++;
     if (k == seen->n && k < BLOCKS_MAX)
@@ -79,7 +77,6 @@ static void add_word(const struct rf_layout *l, struct words *seen, uint64_t w)
 /* Of the stack, page by page: of some nothing was copied. Words below rsp are what earlier calls left. */
 static void add_stack(const struct rf_layout *l, struct words *seen, const struct rf_snapshot *s)
 {
-    uint64_t mask = ((uint64_t)1 << l->exec_order) - 1;
     size_t at = s->reg[RF_RSP] > s->stack_addr ? (size_t)(s->reg[RF_RSP] - s->stack_addr) / 8 * 8 : 0;
     while (at < s->stack_size) {
         size_t page = at / RF_PAGE, end = (page + 1) * RF_PAGE < s->stack_size ? (page + 1) * RF_PAGE : s->stack_size;
@@ -87,8 +84,8 @@ static void add_stack(const struct rf_layout *l, struct words *seen, const struc
         for (; !absent && at + 8 <= end; at += 8) {
             uint64_t w;
             memcpy(&w, s->stack + at, sizeof w);
-            if ((w & mask) == RAY_HEADER) /* one in a thousand */
-                add_word(l, seen, w);
+            if (rf_exec_word(l, w)) /* one in a thousand */
+                add_word(seen, w);
         }
         at = end;
     }
@@ -102,7 +99,8 @@ static void ask_heads(const struct rf_probe *p, struct request *r)
     const struct rf_layout *l = &p->rt->layout;
     struct words seen = {.n = 0};
     for (size_t i = 0; i < RF_REGS; i++)
-        add_word(l, &seen, s->reg[i]);
+        if (rf_exec_word(l, s->reg[i]))
+            add_word(&seen, s->reg[i]);
     add_stack(l, &seen, s);
     for (unsigned far = 0; far < 2; far++)
         for (size_t i = 0; i < seen.n; i++)

@@ -129,7 +129,7 @@ static struct rf_text text(const char *s)
 /* Its line, without the blanks at its ends and what closes forms of earlier lines; a cut falls between characters. */
 static struct rf_text source_line(const struct walk *k, const struct rf_source *source, uint32_t line)
 {
-    if (!k->w->want_source || !source || line == 0 || line > UINT16_MAX + 1u)
+    if (!k->w->want_source || !source || line == 0)
         return (struct rf_text){"", 0};
     struct rf_text t = rf_source_at(source, (struct rf_span){.line = line - 1});
     const char *end = t.n ? memchr(t.s, '\n', t.n) : NULL;

@@ -4,18 +4,22 @@
 #include "object.h"
 
 enum {
-    CANDIDATES = 8,  /* of one frame */
-    WORDS_MAX = 120, /* of a frame that are looked at: the rest is argument arrays */
-    TOLD = 32,
-    IN_REGISTER = 12,
-    IN_STRONG_WORD = 8,
-    ELSEWHERE = 4,    /* scores */
-    LEFT_OVER = 1,    /* of the innermost frame's words, unless a builtin runs: most are from before */
-    ASKED = 24,       /* what the caller's variables say that it asks for */
-    HANDED_OVER = 8,  /* more for the form that code called the evaluator with */
+    CANDIDATES = 8,   /* of one frame */
+    WORDS_MAX = 120,  /* of a frame that are looked at: the rest is argument arrays */
     STRONG_WORDS = 3, /* lowest words of a frame: where compilers spill what they need next */
     LOOK_BACK = 8,    /* frames without candidates that a chain may bridge */
     ELEMENTS_MAX = 256,
+};
+
+/* Scores of candidates, by where they were found. */
+enum {
+    TOLD = 32,
+    ASKED = 24, /* what the caller's variables say that it asks for */
+    IN_REGISTER = 12,
+    IN_STRONG_WORD = 8,
+    ELSEWHERE = 4,
+    LEFT_OVER = 1,   /* of the innermost frame's words, unless a builtin runs: most are from before */
+    HANDED_OVER = 8, /* more for the form that code called the evaluator with */
 };
 
 struct candidate {

@@ -85,12 +85,24 @@ static bool same_symbol(uint16_t a, uint16_t b)
     return rf_sym_loaded(a) && rf_sym_loaded(b) ? rf_sym_load_size(a) == rf_sym_load_size(b) : a == b;
 }
 
-static bool has_term(const struct rf_value *v, struct rf_term t)
+static bool same_term(struct rf_term a, struct rf_term b)
 {
-    for (unsigned i = 0; i < v->n; i++)
-        if (same_symbol(v->t[i].sym, t.sym) && v->t[i].coef == t.coef && v->t[i].narrow == t.narrow)
-            return true;
-    return false;
+    return same_symbol(a.sym, b.sym) && a.coef == b.coef && a.narrow == b.narrow;
+}
+
+/* Each term of a has one of b to itself: several loads of a size are the same symbol. */
+static bool same_terms(const struct rf_value *a, const struct rf_value *b)
+{
+    unsigned used = 0;
+    for (unsigned i = 0; i < a->n; i++) {
+        unsigned k = 0;
+        while (k < b->n && ((used >> k & 1) || !same_term(a->t[i], b->t[k])))
+            k++;
+        if (k == b->n)
+            return false;
+        used |= 1u << k;
+    }
+    return a->n == b->n;
 }
 
 bool rf_value_same(const struct rf_value *a, const struct rf_value *b)
@@ -99,8 +111,5 @@ bool rf_value_same(const struct rf_value *a, const struct rf_value *b)
         return false;
     if (!a->summed)
         return true;
-    bool same = a->n == b->n && a->add == b->add;
-    for (unsigned i = 0; same && i < a->n; i++)
-        same = has_term(b, a->t[i]);
-    return same;
+    return a->add == b->add && same_terms(a, b);
 }

@@ -34,8 +34,9 @@ void rf_process_close(struct rf_process *p);
 bool rf_process_alive(const struct rf_process *p);
 /* RF_TARGET: it ended while something was wanted of it. */
 enum rf_status rf_fail_ended(const struct rf_process *p, struct rf_error *err);
-/* True when it has the memory that it had at open: then it has executed nothing since. Cheap: one read that fails.
- * False where this cannot be told. */
+/* False once the memory that it had at open is gone, or where this cannot be told. True then says that it has executed
+ * nothing since, unless another process shares that memory (CLONE_VM, vfork(2)): that one keeps it. Cheap: one read
+ * that fails. */
 bool rf_process_same_memory(const struct rf_process *p);
 /* True when it now runs another program than at open. */
 bool rf_process_execed(const struct rf_process *p);

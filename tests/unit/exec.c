@@ -333,6 +333,22 @@ static void a_return_that_is_not_behind_a_call(void **state)
     assert_frame(x, 1, "inner", 11);
 }
 
+/* Where the return stack was not copied, what is there later tells nothing of a call that may be under way. */
+static void a_return_stack_that_was_not_copied(void **state)
+{
+    struct fixture *x = *state;
+    uint64_t at = at_call1(x, 1), rs = at + (uint64_t)x->f->rt.layout.exec_rs;
+    x->native = (struct rf_native_stack){x->frame + 1, 2, RF_UNWIND_ROOT}; /* nothing runs below it */
+    fake_i32(x->f, at + (uint64_t)x->f->rt.layout.exec_sp, 3);
+    set_reg(x, RF_R13, BEHIND_CALLS);
+    fake_return(x->f, at, 0, 0, 0, BEHIND_CALLS);
+    assert_int_equal(rf_interpreter_frame(&x->in, &x->native, 0, collect, x), RF_IP_OPEN);
+    x->s->block[0].size = (uint32_t)(rs - FAKE_BASE);
+    x->in.n_used = x->n = 0;
+    assert_int_equal(rf_interpreter_frame(&x->in, &x->native, 0, collect, x), RF_IP_UNIQUE);
+    assert_frame(x, 1, "inner", 12);
+}
+
 static void a_return_stack_that_is_full(void **state)
 {
     struct fixture *x = *state;
@@ -424,6 +440,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_block_one_frame, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(the_callers_are_on_the_return_stack, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(a_return_that_is_not_behind_a_call, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(a_return_stack_that_was_not_copied, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(a_return_stack_that_is_full, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(several_candidates, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(entry_code, open_fixture, close_fixture),

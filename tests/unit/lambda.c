@@ -192,6 +192,44 @@ static void names_of_several_parts(void **state)
     }
 }
 
+static uint64_t watched;
+static unsigned reads_of_watched;
+
+static bool read_and_count(const struct rf_memory *m, uint64_t addr, void *to, size_t n)
+{
+    reads_of_watched += addr == watched;
+    return fake_read(m, addr, to, n);
+}
+
+/* A program that makes a function with each call: what is in dictionaries is read once in 0.1 s, not with each. */
+static void functions_made_all_the_time(void **state)
+{
+    struct fixture *x = *state;
+    struct fake *f = x->f;
+    struct fake_function fn = function();
+    uint64_t in_it = fake_lambda(f, &fn), late = fake_lambda(f, &fn), values[] = {in_it, in_it}, part[2];
+    int64_t key[] = {fake_symbol(f, "first"), fake_symbol(f, "second")};
+    uint64_t lib = dictionary(f, key, values, 2);
+    fake_global(f, "lib", lib, true);
+    memcpy(part, fake_at(f, lib + RAY_DATA, sizeof part), sizeof part);
+    assert_name(get(x, in_it), "lib.first");
+    watched = part[1] + RAY_DATA;
+    f->memory.read = read_and_count;
+    reads_of_watched = 0;
+    uint64_t now = x->epoch * 1000000000;
+    for (unsigned i = 0; i < 50; i++) {
+        rf_names_refresh(x->names, &f->memory, now + i * 1000000);
+        assert_name(rf_lambdas_get(x->lambdas, &f->memory, fake_lambda(f, &fn), ++x->epoch), "<fn>");
+    }
+    assert_in_range(reads_of_watched, 0, 1);
+    /* one that is put into the dictionary meanwhile, and called at once, has its name after the next look */
+    fake_u64(f, watched + 8, late);
+    assert_name(rf_lambdas_get(x->lambdas, &f->memory, late, ++x->epoch), "<fn>");
+    rf_names_refresh(x->names, &f->memory, now + 100000000);
+    assert_name(rf_lambdas_get(x->lambdas, &f->memory, late, ++x->epoch), "lib.second");
+    assert_in_range(reads_of_watched, 1, 2);
+}
+
 /* An environment that makes no sense, and names that cannot be read: the function is still a function. */
 static void names_that_lie(void **state)
 {
@@ -543,6 +581,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(names, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(names_younger_than_the_last_look, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(names_of_several_parts, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(functions_made_all_the_time, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(names_that_lie, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(an_address_is_reused, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(what_is_no_function, open_fixture, close_fixture),

@@ -1,5 +1,6 @@
 /* slots.c: following machine code to a bytecode fetch, and slot maps as text. The code is assembled by hand. */
 #include "slots/slotmap.h"
+#include "slots/value.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -276,6 +277,25 @@ static void a_call_says_where_it_goes_on(void **state)
     end(&x);
 }
 
+/* What was loaded twice is one symbol as often as it is there, and no register. */
+static void sums_are_the_same_term_by_term(void **state)
+{
+    (void)state;
+    enum { LOAD8 = 0x5000, LOAD4 = 0x4000 };
+    struct rf_value a = {.summed = true, .n = 2, .t = {{LOAD8, 1, false}, {LOAD8 + 1, 1, false}}}, b = a;
+    b.t[0].sym = LOAD8 + 2;
+    assert_true(rf_value_same(&a, &b));
+    b.t[1].sym = RF_R13;
+    assert_false(rf_value_same(&a, &b));
+    assert_false(rf_value_same(&b, &a));
+    a.t[0].sym = RF_R13;
+    assert_true(rf_value_same(&a, &b)); /* in another order */
+    b.t[0].sym = LOAD4;
+    assert_false(rf_value_same(&a, &b));
+    b.n = 1;
+    assert_false(rf_value_same(&a, &b));
+}
+
 static void owners_follow_direct_jumps(void **state)
 {
     (void)state;
@@ -366,6 +386,7 @@ int main(void)
         cmocka_unit_test(a_frame_that_moves_is_not_followed),
         cmocka_unit_test(what_a_call_returns_can_be_the_base),
         cmocka_unit_test(a_call_says_where_it_goes_on),
+        cmocka_unit_test(sums_are_the_same_term_by_term),
         cmocka_unit_test(owners_follow_direct_jumps),
         cmocka_unit_test(a_map_survives_its_text),
         cmocka_unit_test(nonsense_is_refused_with_its_line),
