@@ -239,10 +239,13 @@ bool rf_process_stopped(const struct rf_process *p)
     return state && *state == 'T';
 }
 
+/* The clock goes by the number, which is another's once the parent has waited and it was given out again. So that is
+ * asked afterwards: what was not yet waited for now was not when the clock was read. */
 uint64_t rf_process_cpu_ns(const struct rf_process *p)
 {
     struct timespec t;
-    if (clock_gettime(p->clock, &t) != 0)
+    if (clock_gettime(p->clock, &t) != 0 ||
+        (syscall(SYS_pidfd_send_signal, p->pidfd, 0, NULL, 0) != 0 && errno == ESRCH))
         return 0;
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }

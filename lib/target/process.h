@@ -44,7 +44,8 @@ bool rf_process_execed(const struct rf_process *p);
 bool rf_process_renew(struct rf_process *p);
 /* Now, by SIGSTOP or job control. */
 bool rf_process_stopped(const struct rf_process *p);
-/* CPU time charged to the process so far, its dead threads included (clock_getcpuclockid(3)); 0 once it ended. */
+/* CPU time charged to the process so far, its dead threads included (clock_getcpuclockid(3)); 0 once it has ended
+ * and its parent has waited for it. */
 uint64_t rf_process_cpu_ns(const struct rf_process *p);
 /* Its working directory, terminated; false when it cannot be read or does not fit. */
 bool rf_process_folder(const struct rf_process *p, char *to, size_t size);

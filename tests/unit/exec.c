@@ -2,6 +2,7 @@
 #include "fake_memory.h"
 
 #include "rayfall/interpreter.h"
+#include "rayfall/stack.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -429,6 +430,47 @@ static void a_full_operand_stack(void **state)
     assert_frame(x, 0, "inner", 11);
 }
 
+/* The text of a line whose number does not fit into the 16 bits that a span has for it. */
+static void the_text_of_a_line_beyond_16_bits(void **state)
+{
+    enum { LINE = 70000 };
+    static const uint64_t body[] = {0x2000};
+    static char text[LINE + 16];
+    static struct rf_stack out;
+    struct fixture *x = *state;
+    uint64_t key = 0x2000, span = fake_span(LINE & 0xffff, 0, LINE & 0xffff, 4), dbg[] = {0, span};
+    uint64_t consts[] = {fake_longs(x->f, NULL, 0)};
+    struct rf_decode_stats stats = {0};
+    struct rf_expressions none = {.wanted = false};
+    memset(text, '\n', LINE);
+    strcpy(text + LINE, "(g x)\n");
+    x->inner = fake_lambda(x->f, &(struct fake_function){.code = code,
+                                                         .code_len = sizeof code,
+                                                         .consts = consts,
+                                                         .n_consts = 1,
+                                                         .body = body,
+                                                         .n_body = 1,
+                                                         .dbg = dbg,
+                                                         .n_dbg = 2,
+                                                         .n_locals = 2,
+                                                         .nfo = fake_nfo(x->f, "long.rfl", text, &key, &span, 1)});
+    at_call1(x, 0);
+    struct rf_walk w = {.rt = &x->f->rt,
+                        .m = &x->f->memory,
+                        .sources = x->sources,
+                        .interpreter = x->in,
+                        .stats = &stats,
+                        .expressions = &none,
+                        .want_source = true,
+                        .out = &out};
+    rf_walk(&w, x->s, &x->native);
+    const struct rf_frame *f = rf_stack_first(&out);
+    assert_non_null(f);
+    assert_int_equal(f->line, LINE + 1);
+    assert_int_equal(f->source.n, 5);
+    assert_memory_equal(f->source.s, "(g x)", 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +487,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(several_candidates, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(entry_code, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(a_full_operand_stack, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(the_text_of_a_line_beyond_16_bits, open_fixture, close_fixture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,8 +42,10 @@ static int begin(void **state)
 static int end(void **state)
 {
     struct child *c = *state;
-    kill(c->pid, SIGKILL);
-    waitpid(c->pid, NULL, 0);
+    if (c->pid) {
+        kill(c->pid, SIGKILL);
+        waitpid(c->pid, NULL, 0);
+    }
     close(c->go);
     close(c->said);
     rf_process_close(c->process);
@@ -93,10 +95,26 @@ static void a_failing_poll_is_no_end(void **state)
     assert_true(alive);
 }
 
+/* Until the parent has waited the clock lasts; afterwards the number may be another's, as it is made to seem here. */
+static void the_clock_is_that_of_no_other_process(void **state)
+{
+    struct child *c = *state;
+    siginfo_t info;
+    assert_int_equal(kill(c->pid, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOWAIT), 0);
+    assert_false(rf_process_alive(c->process));
+    assert_true(rf_process_cpu_ns(c->process) > 0);
+    assert_int_equal(waitpid(c->pid, NULL, 0), c->pid);
+    c->pid = 0;
+    assert_int_equal(clock_getcpuclockid(getpid(), &c->process->clock), 0);
+    assert_int_equal(rf_process_cpu_ns(c->process), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(exec_gives_other_memory, begin, end),
+        cmocka_unit_test_setup_teardown(the_clock_is_that_of_no_other_process, begin, end),
         cmocka_unit_test_setup_teardown(without_its_memory_nothing_is_said, begin, end),
         cmocka_unit_test_setup_teardown(a_failing_poll_is_no_end, begin, end),
     };
