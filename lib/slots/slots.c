@@ -299,8 +299,10 @@ static unsigned gather(const struct rf_slots_frame *f, const struct rf_ends *end
     return n;
 }
 
-/* A call that is about to be made says itself where it goes on. */
-static const struct rf_instruction *calls(const struct rf_slots_frame *f, const struct rf_ends *ends)
+/* A call that is about to be made says itself where it goes on: behind an instruction that calls, and one of those that
+ * can be in progress. Paths that were given up do not matter: without optimisation most calls have one, in the ways
+ * through errors, and what the others say was right each time (tests/oracle). */
+static const struct rf_instruction *calls(const struct rf_slots_frame *f, const struct rf_ends *ends, rf_ops ops)
 {
     uint32_t back = 0;
     for (size_t i = 0; i < ends->n; i++) {
@@ -308,7 +310,8 @@ static const struct rf_instruction *calls(const struct rf_slots_frame *f, const 
             return NULL;
         back = ends->v[i].back;
     }
-    return back ? rf_code_ending(f->code, back) : NULL;
+    const struct rf_instruction *i = back ? rf_code_ending(f->code, back) : NULL;
+    return i && (RF_RUNS & (ops ? ops : RF_RUNS) & RF_OP(i->op)) ? i : NULL;
 }
 
 /* A return that has not yet given up its place on the return stack; one that has is at no instruction that the block
@@ -351,7 +354,7 @@ static struct rf_whereabouts weigh(const struct rf_slots_frame *f, const struct 
         if (n)
             return w;
     }
-    const struct rf_instruction *call = calls(f, ends);
+    const struct rf_instruction *call = calls(f, ends, ops);
     if (call) {
         w.at = RF_AT_END;
         w.ip = call->end;
