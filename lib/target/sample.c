@@ -6,6 +6,7 @@
 #include "clock.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <sys/syscall.h>
 
 enum {
@@ -42,9 +43,13 @@ static bool was_asleep(const struct rf_hold *hold, int64_t result)
 }
 
 /* Calls that do nothing but wait: who waits for a CPU in one has been woken up, and is about to leave it. */
-static bool only_waits(int64_t syscall)
+static bool only_waits(const struct rf_snapshot *s)
 {
-    switch (syscall) {
+    switch (s->syscall) {
+    case SYS_futex: { /* second argument; another operation wakes, and has work to do */
+        int operation = (int)s->reg[RF_RSI] & FUTEX_CMD_MASK;
+        return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
+    }
 #ifdef SYS_epoll_wait
     case SYS_epoll_wait:
     case SYS_poll:
@@ -187,9 +192,9 @@ void rf_engine_sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bo
      * ran, the clock was old when we looked; on our own CPU it was us who put it off.) */
     if (!e->idle && copied == COPIED && s->in_syscall && here != cpu && charged && t->used_ns - used_ns < WOKE_NS)
         copied = WAITED;
-    /* There it is next when we wait for its stop: however long it has waited, that is not slow. */
-    if (copied == COPIED && s->in_syscall && only_waits(s->syscall) && charged &&
-        waited_before(e, hold.at_ns, let_go_ns, t->waited_ns - waited_ns))
+    /* It was woken up: so it is runnable, but has not run on yet, and on a virtual machine that takes long. As samples,
+     * these had the time of a worker that does many short tasks, on the lines that wake it up most often. */
+    if (!e->idle && copied == COPIED && s->in_syscall && only_waits(s))
         copied = WAITED;
     /* Where a thread falls asleep or is put off its CPU is no random place (often a wake-up that it sent), so this is
      * no sample; its time goes to the next. */
