@@ -80,6 +80,10 @@ static enum copied copy_held(struct rf_engine *e, struct rf_thread *t, const str
     s->asleep |= slept && s->in_syscall; /* some return with less than was asked for, or with another error */
     if (s->asleep && !e->idle)
         return ASLEEP;
+    /* It was woken up: so it is runnable, but has not run on yet, and on a virtual machine that takes long. As samples,
+     * these had the time of a worker that does many short tasks, on the lines that wake it up most often. */
+    if (!e->idle && s->in_syscall && only_waits(s))
+        return WAITED;
     s->tid = t->tid;
     s->main_thread = t->tid == e->process->pid;
     s->time_ns = hold->at_ns;
@@ -153,12 +157,6 @@ bool rf_waited_before(uint64_t waited_ns, uint64_t tick_ns, uint64_t at_ns, uint
     return waited_ns > at_ns - tick_ns + (now_ns - let_go_ns) + WAKE_NS;
 }
 
-/* With sleepers a thread that waits is as good as any. */
-static bool waited_before(const struct rf_engine *e, uint64_t at_ns, uint64_t let_go_ns, uint64_t waited_ns)
-{
-    return !e->idle && rf_waited_before(waited_ns, e->tick_ns, at_ns, let_go_ns, rf_now_ns());
-}
-
 void rf_engine_sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bool slept)
 {
     if (e->n == e->n_slots && e->n < RF_SLOTS_MAX && (e->slot[e->n] = rf_snapshot_new()) != NULL)
@@ -180,7 +178,8 @@ void rf_engine_sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bo
     /* A stop that took long may have been a wait for a CPU. Letting go adds to that clock: so it is read before. */
     bool slow = hold.at_ns - hold.from_ns > LONG_STOP_NS && rf_thread_read_cpu(&e->watch.threads, t);
     uint64_t stopping_ns = slow ? t->waited_ns - waited_ns : 0;
-    bool before = slow && waited_before(e, hold.at_ns, rf_now_ns(), stopping_ns);
+    uint64_t now = rf_now_ns(); /* not let go yet. With sleepers a thread that waits is as good as any. */
+    bool before = slow && !e->idle && rf_waited_before(stopping_ns, e->tick_ns, hold.at_ns, now, now);
     enum copied copied = before ? WAITED : copy_held(e, t, &hold, slept, s);
     rf_resume(&e->stopper, &hold);
     uint64_t let_go_ns = rf_now_ns(), held = rf_hold_ns(&hold, let_go_ns, stopping_ns);
@@ -191,10 +190,6 @@ void rf_engine_sample(struct rf_engine *e, struct rf_thread *t, unsigned cpu, bo
     /* It was waking up, or had been put off its CPU in the call: it has hardly run since we looked. (Of a thread that
      * ran, the clock was old when we looked; on our own CPU it was us who put it off.) */
     if (!e->idle && copied == COPIED && s->in_syscall && here != cpu && charged && t->used_ns - used_ns < WOKE_NS)
-        copied = WAITED;
-    /* It was woken up: so it is runnable, but has not run on yet, and on a virtual machine that takes long. As samples,
-     * these had the time of a worker that does many short tasks, on the lines that wake it up most often. */
-    if (!e->idle && copied == COPIED && s->in_syscall && only_waits(s))
         copied = WAITED;
     /* Where a thread falls asleep or is put off its CPU is no random place (often a wake-up that it sent), so this is
      * no sample; its time goes to the next. */
