@@ -6,10 +6,7 @@ start_fixture ratio
 env --ignore-signal=HUP "$RFPROF" -p "$target" -d 2 -f tsv -o "$scratch/x.tsv" 2>"$scratch/err" &
 recorder=$!
 started+=("$recorder")
-for _ in $(seq 100); do
-    grep -q sampling "$scratch/err" && break
-    sleep 0.02
-done
+await_says sampling
 kill -HUP "$recorder"
 sleep 0.2
 [ ! -e "$scratch/x.tsv" ] || fail "it ended the recording"
@@ -20,10 +17,7 @@ is_tsv "$scratch/x.tsv"
 "$RFPROF" -p "$target" -f tsv -o "$scratch/y.tsv" 2>"$scratch/err" &
 recorder=$!
 started+=("$recorder")
-for _ in $(seq 100); do
-    grep -q sampling "$scratch/err" && break
-    sleep 0.02
-done
+await_says sampling
 says 'at 100 Hz until SIGTERM or its end'
 kill -TERM "$recorder"
 wait "$recorder" || [ $? = 5 ] || fail "SIGTERM did not end it well: $(cat "$scratch/err")"

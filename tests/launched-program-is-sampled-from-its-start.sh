@@ -38,11 +38,7 @@ is_tsv "$scratch/out.tsv"
 "$RFPROF" -d 1.5 -r 200 -o "$scratch/out.tsv" -- "$fakeforce" ratio >"$scratch/truth" 2>"$scratch/err" &
 recorder=$!
 started+=("$recorder")
-for _ in $(seq 200); do
-    ! grep -q 'goes on' "$scratch/err" || break
-    sleep 0.05
-done
-says 'goes on'
+await_says 'goes on'
 is_tsv "$scratch/out.tsv"
 kill -0 $recorder || fail "the program was not waited for"
 kill -TERM $recorder

@@ -141,6 +141,16 @@ $(cat "$scratch/err")"
 # says PATTERN: the last command said so on stderr.
 says() { grep -q -E -- "$1" "$scratch/err" || fail "nothing like '$1' in: $(cat "$scratch/err")"; }
 
+# await_says REGEX: until the rfprof in the background, whose stderr is in $scratch/err, has said that.
+await_says() {
+    local _
+    for _ in $(seq 200); do
+        ! grep -qsE -- "$1" "$scratch/err" || return 0
+        sleep 0.05
+    done
+    says "$1"
+}
+
 header='file	line	fn	self_ms	total_ms	samples'
 # is_tsv FILE [MIN]: a table with its header and at least MIN rows (default 1).
 is_tsv() {

@@ -24,10 +24,7 @@ says "no rayforce runtime came up in $target within [0-9.]+ s"
 "$RFPROF" -p "$target" -r 500 --max-stop 100 -o "$scratch/out.tsv" 2>"$scratch/err" &
 profiler=$!
 started+=("$profiler")
-for _ in $(seq 200); do
-    ! grep -q 'waiting for it' "$scratch/err" || break
-    sleep 0.05
-done
+await_says 'waiting for it'
 touch "$scratch/go"
 wait_for "$scratch/truth" ready
 for _ in $(seq 200); do # until there is enough to see

@@ -8,10 +8,7 @@ mkfifo "$scratch/pipe"
 "$RFPROF" -p "$target" -f folded -o "$scratch/pipe" 2>"$scratch/err" &
 recorder=$!
 started+=("$recorder")
-for _ in $(seq 100); do
-    grep -q sampling "$scratch/err" && break
-    sleep 0.02
-done
+await_says sampling
 sleep 0.1
 kill -TERM "$recorder"
 sleep 0.3

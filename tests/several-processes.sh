@@ -35,10 +35,7 @@ both "$scratch/again.tsv" || fail "not both when it is shown again: $(cat "$scra
 "$RFPROF" -p "$one,$two" -d 3 -r 200 -o "$scratch/out.tsv" 2>"$scratch/err" &
 profiler=$!
 started+=("$profiler")
-for _ in $(seq 100); do
-    ! grep -q "sampling $two" "$scratch/err" || break
-    sleep 0.05
-done
+await_says "sampling $two"
 sleep 0.5
 kill -KILL "$two"
 wait "$profiler" || [ $? = 5 ] || fail "$(cat "$scratch/err")"
